@@ -1,4 +1,5 @@
 /* Models how a compiler joins instructions so that values between them never go to memory:
+ *
  *   - a value that is computed element by element and read only by sweeps and matmuls is not
  *     stored if that moves no more bytes: each of its readers computes it again from its inputs;
  *   - a sweep (pod_sweep) over the result of a matmul or of another sweep runs together with it,
@@ -18,10 +19,10 @@ typedef struct pod_list {
 
 typedef struct pod_joined {
     int32_t lead;           /* the first instruction */
-    pod_list work;          /* instructions; one that several readers compute again is in the
-                      work of each */
+    pod_list work;          /* instructions; one that several readers compute again is in the work
+                               of each */
     pod_list reads, writes; /* slots in memory, each once; a view counts as the slot that it
-                   shows */
+                               shows */
 } pod_joined;
 
 /* Finds the groups of joined instructions, in the order of their leads; every POD_I_RUN instruction

@@ -1,4 +1,5 @@
 /* Fault injection: applies the faults of --fault to this rank at the beginning of a step.
+ *
  *     kill   without `write`: the process kills itself by SIGKILL, as the kernel does when memory
  *            runs out
  *     hang   the process stops until a signal ends it

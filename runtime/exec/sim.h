@@ -28,8 +28,8 @@ typedef struct pod_exec_sim_options {
     int n_failed;
     pod_noise noise;
     bool overtakes;  /* true, as on a pod: collectives that are needed sooner go first
-                       (runtime/exec/overtake.h); false, as on a host: they go in the order of their
-                       starts */
+                        (runtime/exec/overtake.h); false, as on a host: they go in the order of
+                        their starts */
     bool every_core; /* simulates every core. If false, and there are no slow cores, failed links or
                         noise, only one core of each class is simulated, with the same times
                         (collectives/exec/sim/classes.h) */

@@ -41,7 +41,7 @@ typedef struct pod_value_info {
     int32_t node;              /* index of the node that computes it */
     int out;                   /* index among the outputs of that node */
     int32_t variable, becomes; /* 1 + the result of pod_graph_find_variable, of
-                    pod_graph_find_assigned */
+                                  pod_graph_find_assigned */
 } pod_value_info;
 
 /* HE: normal with variance 2 scale / fan-in (He et al., 2015); fan-in is R S C of filters (K, R, S,
@@ -60,8 +60,8 @@ typedef struct pod_init {
 
 typedef enum pod_role {
     POD_ROLE_WEIGHT, /* trained */
-    POD_ROLE_NORM,   /* trained, scale or shift of a normalization: no weight decay, no
-                        trust ratio */
+    POD_ROLE_NORM,   /* trained, scale or shift of a normalization: no weight decay, no trust
+                        ratio */
     POD_ROLE_BIAS,   /* trained, a bias: likewise, except that rmsprop decays it */
     POD_ROLE_MOVING, /* a moving statistic */
     POD_ROLE_STATE   /* state of an optimizer */
@@ -72,8 +72,7 @@ typedef struct pod_variable_info {
     pod_value value;
     pod_init init;
     pod_role role;
-    pod_value assigned; /* the value that it is assigned at the end of the step; id 0:
-                           none */
+    pod_value assigned; /* the value that it is assigned at the end of the step; id 0: none */
 } pod_variable_info;
 
 typedef struct pod_named {

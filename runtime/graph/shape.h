@@ -36,7 +36,7 @@ typedef struct pod_type {
     pod_dtype dtype;
     pod_shape shape;
     uint8_t split[POD_MAX_DIMS]; /* by dimension of the value: the mesh dimensions over which it is
-                           split */
+                                    split */
     uint8_t sum;  /* each core holds a summand; the value is the sum over the cores along these */
     uint8_t vary; /* cores along these hold different values (statistics of their samples), whose
                      mean is the value */

@@ -48,7 +48,8 @@ typedef struct pod_cost {
 typedef enum pod_sweep {
     POD_SWEEP_OWN,  /* in some other way */
     POD_SWEEP_EACH, /* element by element, with values per channel or per sample */
-    POD_SWEEP_SUMS /* the same, but the outputs are sums, which are much smaller, and perhaps a copy of the summands */
+    POD_SWEEP_SUMS /* the same, but the outputs are sums, which are much smaller, and perhaps a copy
+                      of the summands */
 } pod_sweep;
 
 /* Runs an instruction. in, out and scratch are allocated; the function may neither fail nor

@@ -13,15 +13,13 @@
 typedef enum pod_instr_kind {
     POD_I_RUN,        /* run(attr, in, out, scratch) */
     POD_I_COLL_START, /* starts the collective on the memory of slot in[0] */
-    POD_I_COLL_WAIT,  /* waits for its end; no instruction between the two touches the
-                         slot */
+    POD_I_COLL_WAIT,  /* waits for its end; no instruction between the two touches the slot */
     POD_I_FETCH       /* the host reads in[0], a float32 scalar or rows, as output `ticket` */
 } pod_instr_kind;
 
 /* The memory that contains a slot. */
 typedef enum pod_space {
-    POD_SPACE_INPUT, /* the host's memory, fed each step; `index` is that of the
-                        input */
+    POD_SPACE_INPUT, /* the host's memory, fed each step; `index` is that of the input */
     POD_SPACE_STORE, /* a variable; `index` is that of pod_program.variable */
     POD_SPACE_STEP,  /* the slab of values that live for part of one step */
     POD_SPACE_WINDOW /* the slab that collectives work on */
@@ -32,10 +30,9 @@ typedef struct pod_slot {
     int32_t index; /* of the input or variable */
     size_t offset; /* within the slab, or within the variable */
     size_t bytes;
-    int32_t root;        /* the slot whose memory contains this one; itself if none
-                            does */
-    int32_t shows;       /* of a view: the slot with the same memory and another shape;
-                            else itself */
+    int32_t root;        /* the slot whose memory contains this one; itself if none does */
+    int32_t shows;       /* of a view: the slot with the same memory and another shape; else
+                            itself */
     int32_t first, last; /* instructions between which a root slot of STEP or WINDOW is alive */
     size_t advance;      /* of an input: bytes from one micro-step to the next */
     pod_type type;       /* as in the graph; of scratch: POD_U8 and n_dims 0 */
@@ -47,7 +44,7 @@ typedef struct pod_work {
     const char *op, *impl;
     pod_dtype dtype;    /* of its first input */
     pod_shape from, to; /* shapes of its first input, and of the largest of its other values; n_dims
-               0 if it works element by element */
+                           0 if it works element by element */
     pod_cost cost;
     double sum_bytes; /* bytes of its outputs that are summed over tiles */
 } pod_work;
@@ -64,15 +61,14 @@ typedef struct pod_instr {
     const int32_t *in, *out; /* slots */
     int n_in, n_out;
     int32_t scratch;          /* slot, or -1 */
-    int32_t part_of;          /* a sharded slot, or -1. The instruction runs on this
-                                 core's shard of that slot, and on the same elements of
-                                 its other values of that shape */
-    int32_t ticket;           /* of a start and its wait: index into pod_program.coll;
-                                 of FETCH: the output */
+    int32_t part_of;          /* a sharded slot, or -1. The instruction runs on this core's shard of
+                                 that slot, and on the same elements of its other values of that
+                                 shape */
+    int32_t ticket;           /* of a start and its wait: index into pod_program.coll; of FETCH: the
+                                 output */
     pod_cost cost;            /* on one core */
     const pod_work *work;     /* one element, or one for each step of a tiled op */
-    int32_t n_works, n_tiles; /* each work runs n_tiles times; 0 for collectives and
-                                 fetches */
+    int32_t n_works, n_tiles; /* each work runs n_tiles times; 0 for collectives and fetches */
 } pod_instr;
 
 /* A collective of the program: in place over one slot. */
@@ -119,14 +115,13 @@ typedef struct pod_program {
     int32_t n_instrs, n_slots, n_colls, n_inputs, n_outputs, n_variables;
     size_t step_bytes, window_bytes; /* of the two slabs */
     size_t store_bytes;              /* variables on one core, with its shards of sharded ones */
-    size_t state_bytes;              /* the part of store_bytes that is optimizer
-                                        states */
+    size_t state_bytes;              /* the part of store_bytes that is optimizer states */
     size_t whole_state_bytes;        /* state_bytes without sharding */
     size_t guard_bytes;              /* canary bytes behind every slot of the slabs */
     int32_t n_recomputed;            /* nodes of forward that run again in backward */
     double model_flops;              /* of one step, all cores, from the graph as it was built */
     int64_t reduce_bytes;            /* of all collectives in one step: the bytes of their buffers;
-                             a reduce-scatter or an all-gather counts half */
+                                        a reduce-scatter or an all-gather counts half */
     uint64_t fingerprint;            /* ranks compare it before a run starts */
 } pod_program;
 

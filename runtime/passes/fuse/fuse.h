@@ -27,7 +27,7 @@ typedef struct pod__fuse {
     int32_t *maker;   /* by value: the site that computes it */
     pod_value *model; /* by value: the value of `from` whose type it has */
     bool *by_sample;  /* by value of `from`: whether its first dimension counts the batch's
-                        samples */
+                         samples */
     bool *kept;       /* by value: whether it is an output of the step or assigned to a variable */
     int32_t n_values, value_cap;
     bool no_memory;
