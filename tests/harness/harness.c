@@ -26,6 +26,8 @@ static uint32_t tried; /* bits that a kernel must need to be tried */
 static long n_skips;
 static bool in_line; /* "suite.test: " stands on standard output without its end */
 static char test_dir[POD__TEST_PATH];
+static pod_arena **arenas; /* (n_arenas), of the running test */
+static size_t n_arenas;
 
 int pod_test_rank(void) { return own_rank; }
 
@@ -92,6 +94,9 @@ static void on_test_start(const CU_pTest test, const CU_pSuite suite)
 static void on_test_complete(const CU_pTest test, const CU_pSuite suite,
                              const CU_pFailureRecord first)
 {
+    while (n_arenas > 0) pod_arena_destroy(arenas[--n_arenas]);
+    free(arenas);
+    arenas = NULL;
     if (n_ranks == 1) {
         if (!in_line) printf("%s.%s: ", suite->pName, test->pName);
         puts(first ? "FAILED" : "ok");
@@ -176,6 +181,48 @@ int pod__test_end(const char *program, pod__test_totals all_ranks)
         fflush(stdout);
     }
     return all_ranks.n_failures > 0 || empty;
+}
+
+/* ---- memory of the running test -------------------------------------------------------------- */
+
+pod_arena *pod_test_arena(void)
+{
+    arenas = realloc(arenas, (n_arenas + 1) * sizeof *arenas);
+    POD_ASSERT(arenas && pod_arena_create(NULL, &arenas[n_arenas]) == POD_OK, "no memory");
+    return arenas[n_arenas++];
+}
+
+static const char *keep_text(const char *fmt, va_list args)
+{
+    const char *text = pod_arena_vtext(n_arenas > 0 ? arenas[0] : pod_test_arena(), fmt, args);
+    POD_ASSERT(text, "no memory");
+    return text;
+}
+
+const char *pod_test_text(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const char *text = keep_text(fmt, args);
+    va_end(args);
+    return text;
+}
+
+const char *pod_test_path(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    const char *name = keep_text(fmt, args);
+    va_end(args);
+    return pod_test_text("%s/%s", test_dir, name);
+}
+
+const char *pod_test_folder(void)
+{
+    static int n;
+    const char *path = pod_test_path("folder-%d", n++);
+    POD_ASSERT(mkdir(path, 0777) == 0, "%s", path);
+    return path;
 }
 
 /* ---- files --------------------------------------------------------------------------------- */

@@ -50,6 +50,14 @@ const char *pod_test_data(const char *name);
  * ranks. */
 const char *pod_test_dir(void);
 
+/* A text made from the format, which lives until the running test ends; a file's path in
+ * pod_test_dir() likewise; a folder there, which is made, empty, under a name of its own. */
+const char *pod_test_text(const char *fmt, ...) POD_PRINTF(1, 2);
+const char *pod_test_path(const char *fmt, ...) POD_PRINTF(1, 2);
+const char *pod_test_folder(void);
+/* An arena that is destroyed when the running test ends, whatever ends it. */
+pod_arena *pod_test_arena(void);
+
 /* The bytes of a file, to be freed, and `*bytes` how many; NULL where it cannot be read. */
 char *pod_test_slurp(const char *path, size_t *bytes);
 /* Makes it one of these bytes. */
@@ -78,6 +86,15 @@ void pod_test_fail(const char *file, int line, const char *fmt, ...) POD_PRINTF(
         pod_status pod_c_ = (expr);                                               \
         POD_CHECK(pod_c_ == POD_OK, "%s: %s: %s", #expr, pod_status_name(pod_c_), \
                   pod_error_text());                                              \
+    } while (0)
+
+/* A call without which the test cannot go on; not under MPI. */
+#define POD_NEED_OK(expr)                                                                 \
+    do {                                                                                  \
+        pod_status pod_c_ = (expr);                                                       \
+        if (pod_c_ == POD_OK) break;                                                      \
+        POD_CHECK(false, "%s: %s: %s", #expr, pod_status_name(pod_c_), pod_error_text()); \
+        CU_FAIL_FATAL("");                                                                \
     } while (0)
 
 /* A call that must fail with `want` and whose text must contain `part`. */

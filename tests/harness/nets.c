@@ -182,6 +182,13 @@ pod_status pod_test_compile(pod_arena *a, const pod_test_plan *plan, const pod_p
     return pod_compile(g, POD_TEST_BATCH, &args, a, out);
 }
 
+const pod_program *pod_test_program(const pod_test_plan *plan)
+{
+    const pod_program *p = NULL;
+    POD_CHECK_OK(pod_test_compile(pod_test_arena(), plan, &p));
+    return p;
+}
+
 /* ---- jobs ---- */
 
 static void feed_scalar(pod_test_job *j, const pod_program *p, const char *name, int rank,
@@ -193,6 +200,7 @@ static void feed_scalar(pod_test_job *j, const pod_program *p, const char *name,
 
 void pod_test_job_start(pod_test_job *j, const pod_program *p)
 {
+    j->program = p;
     j->n_ranks = pod_mesh_size(&p->mesh);
     j->step = 0;
     pod_rng rng = pod_rng_at(7, (pod_place){.stream = POD_STREAM_TEST});
@@ -217,18 +225,32 @@ void pod_test_job_end(pod_test_job *j)
     for (int r = 0; r < j->n_ranks; r++) pod_store_destroy(j->store[r]);
 }
 
-double pod_test_job_train(pod_test_job *j, const pod_program *p, int n_steps)
+double pod_test_job_train(pod_test_job *j, int n_steps)
 {
     double outputs[2] = {0};
     for (int step = 0; step < n_steps; step++) {
         j->lr = 0.5f;
         j->step++;
-        POD_CHECK_OK(pod_check_step(p, j->store, j->feed, outputs));
+        POD_CHECK_OK(pod_check_step(j->program, j->store, j->feed, outputs));
     }
     for (int r = 1; r < j->n_ranks; r++)
         POD_CHECK(pod_store_hash(j->store[r]) == pod_store_hash(j->store[0]),
                   "rank %d has other weights than rank 0", r);
     return outputs[POD_NET_LOSS];
+}
+
+double pod_test_job_run(pod_test_job *j, const pod_test_plan *plan, int n_steps)
+{
+    pod_test_job_start(j, pod_test_program(plan));
+    return pod_test_job_train(j, n_steps);
+}
+
+double pod_test_loss_of(const pod_test_plan *plan, int n_steps)
+{
+    static pod_test_job j;
+    const double loss = pod_test_job_run(&j, plan, n_steps);
+    pod_test_job_end(&j);
+    return loss;
 }
 
 double pod_test_distance(pod_store *a, pod_store *b)

@@ -53,6 +53,8 @@ typedef struct pod_test_plan {
 /* The program lives in the arena. */
 POD_MUST pod_status pod_test_compile(pod_arena *a, const pod_test_plan *plan,
                                      const pod_program **out);
+/* The same in pod_test_arena(); fails the running test where there is none. */
+const pod_program *pod_test_program(const pod_test_plan *plan);
 /* How many instructions of the program are this op's. */
 int pod_test_n_instrs(const pod_program *p, const char *op);
 /* The graph that is compiled, for the same. */
@@ -60,6 +62,7 @@ POD_MUST pod_status pod_test_graph(pod_arena *a, const pod_test_plan *plan, pod_
 
 /* Data of all ranks and their stores. */
 typedef struct pod_test_job {
+    const pod_program *program;
     pod_store *store[POD_TEST_MAX_RANKS];
     const void *feed[4 * POD_TEST_MAX_RANKS]; /* by input, then rank, as pod_check_step takes it */
     uint8_t images[POD_TEST_BATCH * POD_TEST_PIXELS];
@@ -73,7 +76,10 @@ void pod_test_job_start(pod_test_job *j, const pod_program *p);
 void pod_test_job_end(pod_test_job *j);
 /* More steps of the check executor; answers the last loss. Fails the running test where a step
  * fails or ranks end with other weights than rank 0. */
-double pod_test_job_train(pod_test_job *j, const pod_program *p, int n_steps);
+double pod_test_job_train(pod_test_job *j, int n_steps);
+/* Starts and trains the plan's program (pod_test_program). The other ends the job as well. */
+double pod_test_job_run(pod_test_job *j, const pod_test_plan *plan, int n_steps);
+double pod_test_loss_of(const pod_test_plan *plan, int n_steps);
 /* |a - b| / |b| over all weights and moving statistics: how far two runs are apart. */
 double pod_test_distance(pod_store *a, pod_store *b);
 

@@ -218,18 +218,7 @@ static double loss_alone(const pod_test_plan *plan)
 {
     pod_test_plan alone = *plan;
     alone.mesh = "1x1";
-    pod_arena *a = NULL;
-    const pod_program *p;
-    static pod_test_job j;
-    double loss = (double)NAN;
-    if (rank == 0) {
-        POD_CHECK_OK(pod_arena_create(NULL, &a));
-        POD_CHECK_OK(pod_test_compile(a, &alone, &p));
-        pod_test_job_start(&j, p);
-        loss = pod_test_job_train(&j, p, LONG_STEPS);
-        pod_test_job_end(&j);
-        pod_arena_destroy(a);
-    }
+    double loss = rank == 0 ? pod_test_loss_of(&alone, LONG_STEPS) : (double)NAN;
     pod_comm_broadcast(comm, 0, &loss, sizeof loss);
     return loss;
 }

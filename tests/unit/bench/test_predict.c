@@ -42,12 +42,11 @@ static void turns_are_other(void)
                                 .cpu = POD_CPU_REFERENCE_ONLY};
     pod_feeding feeding = {.n_threads = 1, .ranks = 1, .cores = 2};
     pod_arena *a;
-    const pod_program *p;
     pod_machine m;
     pod_side alone, sharing;
     POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_machine_load("tpu-v3", &m));
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    const pod_program *p = pod_test_program(&plan);
     POD_CHECK_OK(pod_side_predicted(&m, p, &feeding, a, &alone));
     CU_ASSERT_DOUBLE_EQUAL(alone.other_s, 0, 1e-12);
     feeding.cores = 1;

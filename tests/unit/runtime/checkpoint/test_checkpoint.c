@@ -27,19 +27,9 @@ static int close_arena(void)
     return 0;
 }
 
-static const char *in_dir(const char *fmt, ...) POD_PRINTF(1, 2);
-static const char *in_dir(const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    const char *name = pod_arena_vtext(arena, fmt, args);
-    va_end(args);
-    return pod_arena_text(arena, "%s/%s", pod_test_dir(), name);
-}
-
 static const char *make_dir(const char *name)
 {
-    const char *dir = in_dir("%s", name);
+    const char *dir = pod_test_path("%s", name);
     POD_CHECK_OK(pod_dir_make(dir));
     return dir;
 }
@@ -94,8 +84,9 @@ static void round_trip(void)
         POD_CHECK_OK(pod_test_save(&m, dir, step, ranks, NULL));
         POD_CHECK(pod_test_load(dir, the_model, &m, said, sizeof said) == step && said[0] == '\0',
                   "seed %" PRIu64 " on %d ranks: %s %s", seed, ranks, pod_error_text(), said);
-        if (seed % 3 == 0) check_virtual(in_dir("round trip/step-%09" PRId64, step), &m);
-        POD_CHECK(!exists(in_dir("round trip/step-%09" PRId64 ".part", step)), "a part is left");
+        if (seed % 3 == 0) check_virtual(pod_test_path("round trip/step-%09" PRId64, step), &m);
+        POD_CHECK(!exists(pod_test_path("round trip/step-%09" PRId64 ".part", step)),
+                  "a part is left");
     }
 }
 
@@ -109,9 +100,9 @@ static void missing_shard(void)
     pod_h5_array array;
     pod_test_fill(1, 8, POD_F32, in);
     POD_CHECK_OK(pod_test_save(&m, dir, 1, 2, NULL));
-    POD_CHECK(remove(in_dir("missing/step-000000001/shard-0001.h5")) == 0, "no shard");
+    POD_CHECK(remove(pod_test_path("missing/step-000000001/shard-0001.h5")) == 0, "no shard");
     pod_h5_lock();
-    POD_CHECK_OK(pod_h5_open(in_dir("missing/step-000000001/index.h5"), &f));
+    POD_CHECK_OK(pod_h5_open(pod_test_path("missing/step-000000001/index.h5"), &f));
     POD_CHECK_OK(pod_h5_array_open(&f, "/weights/w", &array));
     POD_CHECK_OK(pod_h5_read_rows(&array, POD_F32, 0, 4, out));
     pod_h5_array_close(&array);
@@ -119,8 +110,8 @@ static void missing_shard(void)
     pod_h5_unlock();
     for (int i = 0; i < 8; i++)
         POD_CHECK(i < 4 ? out[i] == in[i] : isnan(out[i]), "element %d is %g", i, (double)out[i]);
-    POD_CHECK_FAILS(pod_checkpoint_read(in_dir("missing/step-000000001"), m.tensor, 1), POD_E_IO,
-                    "shard-0001.h5: No such file");
+    POD_CHECK_FAILS(pod_checkpoint_read(pod_test_path("missing/step-000000001"), m.tensor, 1),
+                    POD_E_IO, "shard-0001.h5: No such file");
 }
 
 /* Some of the variables, in another order; and a save of the same step takes the older one's
@@ -135,14 +126,14 @@ static void some_and_again(void)
     POD_CHECK(m.n > 3, "%d variables", m.n);
     POD_CHECK_OK(pod_test_save(&m, dir, 5, 4, NULL));
     const pod_tensor some[] = {got.tensor[3], got.tensor[1]};
-    POD_CHECK_OK(pod_checkpoint_read(in_dir("again/step-000000005"), some, 2));
+    POD_CHECK_OK(pod_checkpoint_read(pod_test_path("again/step-000000005"), some, 2));
     for (int i = 1; i <= 3; i += 2)
         POD_CHECK(memcmp(got.tensor[i].data, m.tensor[i].data,
                          (size_t)pod_tensor_count(&m.tensor[i]) * sizeof(float)) == 0,
                   "other values in variable %d", i);
     POD_CHECK_OK(pod_test_save(&later, dir, 5, 2, NULL));
     POD_CHECK(pod_test_load(dir, the_model, &later, NULL, 0) == 5, "%s", pod_error_text());
-    POD_CHECK(!exists(in_dir("again/step-000000005/shard-0002.h5")), "shards of both");
+    POD_CHECK(!exists(pod_test_path("again/step-000000005/shard-0002.h5")), "shards of both");
 }
 
 /* ---- finding ---- */
@@ -170,18 +161,18 @@ static void finding(void)
                     POD_E_IO, "run/checkpoint: holds no checkpoint");
     for (int64_t step = 100; step <= 1200; step += 100)
         POD_CHECK_OK(pod_test_save(&m, dir, step == 1200 ? 700 : step, 1, NULL));
-    POD_CHECK_OK(pod_dir_make(in_dir("run/checkpoint/step-000000600.old")));
-    POD_CHECK_OK(pod_dir_make(in_dir("run/checkpoint/step-000000800.part")));
-    POD_CHECK_OK(pod_dir_make(in_dir("run/checkpoint/step-80")));
+    POD_CHECK_OK(pod_dir_make(pod_test_path("run/checkpoint/step-000000600.old")));
+    POD_CHECK_OK(pod_dir_make(pod_test_path("run/checkpoint/step-000000800.part")));
+    POD_CHECK_OK(pod_dir_make(pod_test_path("run/checkpoint/step-80")));
     /* `latest` is at 700: what is before it, then what came later. */
     const int64_t order[] = {700, -700, 600, -600, 500, 400, 300, 200, 100, 1100, 1000, 900, 800};
     const char *names[13];
     for (int i = 0; i < 13; i++)
-        names[i] = in_dir("run/checkpoint/step-%09" PRId64 "%s",
-                          order[i] < 0 ? -order[i] : order[i], order[i] < 0 ? ".old" : "");
+        names[i] = pod_test_path("run/checkpoint/step-%09" PRId64 "%s",
+                                 order[i] < 0 ? -order[i] : order[i], order[i] < 0 ? ".old" : "");
     check_found(run, 13, names);
     check_found(dir, 13, names);
-    check_found(in_dir("run/checkpoint/"), 13, names);
+    check_found(pod_test_path("run/checkpoint/"), 13, names);
     check_found(names[4], 1, &names[4]);
     check_found(pod_arena_text(a, "%s///", names[4]), 1, &names[4]);
     check_found(pod_arena_text(a, "%s/index.h5", names[4]), 1, &names[4]);
@@ -190,13 +181,13 @@ static void finding(void)
     /* Damaged, or gone, it points nowhere: the most steps come first. */
     static const char *const bad[] = {"step-000000700 00000000\n", "step-000000700", "", "x y"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        spill(in_dir("run/checkpoint/latest"), bad[i]);
+        spill(pod_test_path("run/checkpoint/latest"), bad[i]);
         POD_CHECK(pod_test_load(run, the_model, &m, said, sizeof said) == 1100, "'%s': %s", bad[i],
                   pod_error_text());
         POD_CHECK(strstr(said, "run/checkpoint/latest: damaged; "), "'%s': said '%s'", bad[i],
                   said);
     }
-    POD_CHECK(remove(in_dir("run/checkpoint/latest")) == 0, "no latest");
+    POD_CHECK(remove(pod_test_path("run/checkpoint/latest")) == 0, "no latest");
     POD_CHECK(pod_test_load(run, the_model, &m, said, sizeof said) == 1100 && !said[0], "%s", said);
 }
 
@@ -204,20 +195,20 @@ static void not_found(void)
 {
     pod_checkpoint_list list;
     make_dir("elsewhere");
-    spill(in_dir("elsewhere/last.h5"), "hello\n");
-    POD_CHECK_OK(pod_dir_make(in_dir("elsewhere/step-000000003.part")));
-    POD_CHECK_FAILS(pod_checkpoint_find(in_dir("nowhere"), arena, NULL, &list), POD_E_IO,
+    spill(pod_test_path("elsewhere/last.h5"), "hello\n");
+    POD_CHECK_OK(pod_dir_make(pod_test_path("elsewhere/step-000000003.part")));
+    POD_CHECK_FAILS(pod_checkpoint_find(pod_test_path("nowhere"), arena, NULL, &list), POD_E_IO,
                     "nowhere: No such file");
-    POD_CHECK_FAILS(pod_checkpoint_find(in_dir("elsewhere/last.h5"), arena, NULL, &list),
+    POD_CHECK_FAILS(pod_checkpoint_find(pod_test_path("elsewhere/last.h5"), arena, NULL, &list),
                     POD_E_FORMAT, "last.h5: is no checkpoint");
     POD_CHECK_FAILS(
-        pod_checkpoint_find(in_dir("elsewhere/step-000000003.part"), arena, NULL, &list),
+        pod_checkpoint_find(pod_test_path("elsewhere/step-000000003.part"), arena, NULL, &list),
         POD_E_FORMAT, "was not finished");
-    POD_CHECK_OK(pod_dir_make(in_dir("elsewhere/step-000000003.gone")));
+    POD_CHECK_OK(pod_dir_make(pod_test_path("elsewhere/step-000000003.gone")));
     POD_CHECK_FAILS(
-        pod_checkpoint_find(in_dir("elsewhere/step-000000003.gone"), arena, NULL, &list),
+        pod_checkpoint_find(pod_test_path("elsewhere/step-000000003.gone"), arena, NULL, &list),
         POD_E_FORMAT, "was being removed");
-    check_found(in_dir("elsewhere"), 0, NULL);
+    check_found(pod_test_path("elsewhere"), 0, NULL);
 }
 
 /* ---- what stays ---- */
@@ -248,12 +239,12 @@ static void rotation(void)
         }
         const int64_t *kept = cases[c].kept;
         for (int64_t step = 10; step <= 100; step += 10) {
-            const bool is_there = exists(in_dir("rotation%zu/step-%09" PRId64, c, step));
+            const bool is_there = exists(pod_test_path("rotation%zu/step-%09" PRId64, c, step));
             POD_CHECK(is_there == (*kept == step), "case %zu: step %" PRId64 " is there: %d", c,
                       step, is_there);
             kept += *kept == step;
         }
-        POD_CHECK(exists(in_dir("rotation%zu/step-000000500", c)), "a later step's is gone");
+        POD_CHECK(exists(pod_test_path("rotation%zu/step-000000500", c)), "a later step's is gone");
     }
 }
 
@@ -261,7 +252,7 @@ static void rotation(void)
  * and goes as any other once the file is removed. */
 static void kept_for_ever(void)
 {
-    const char *dir = make_dir("kept"), *keep = in_dir("kept/step-000000010/keep");
+    const char *dir = make_dir("kept"), *keep = pod_test_path("kept/step-000000010/keep");
     pod_disk disk = {0};
     pod_test_model m;
     bool one_stays;
@@ -274,9 +265,10 @@ static void kept_for_ever(void)
     for (int64_t step = 20; step <= 30; step += 10) {
         const pod_checkpoint_save s = {.dir = dir, .step = step, .disk = &disk};
         POD_CHECK_OK(pod_test_save(&m, dir, step, 2, NULL));
-        POD_CHECK(!exists(in_dir("kept/step-%09" PRId64 "/keep", step)), "another is kept");
+        POD_CHECK(!exists(pod_test_path("kept/step-%09" PRId64 "/keep", step)), "another is kept");
         POD_CHECK_OK(pod_checkpoint_rotate(&s, 1, &one_stays));
-        POD_CHECK(exists(in_dir("kept/step-000000010")) == (step == 20), "step %" PRId64, step);
+        POD_CHECK(exists(pod_test_path("kept/step-000000010")) == (step == 20), "step %" PRId64,
+                  step);
         if (step == 20) POD_CHECK(remove(keep) == 0, "no file to remove");
     }
 }
@@ -287,14 +279,14 @@ static void sweeping(void)
     pod_test_model m;
     pod_test_model_make(arena, 3, 1, &m);
     POD_CHECK_OK(pod_test_save(&m, dir, 4, 2, NULL));
-    POD_CHECK_OK(pod_dir_make(in_dir("swept/step-000000004.part")));
-    spill(in_dir("swept/step-000000004.part/shard-0000.h5"), "half");
-    POD_CHECK_OK(pod_dir_make(in_dir("swept/step-000000005.part")));
-    POD_CHECK_OK(pod_dir_make(in_dir("swept/step-000000006.gone")));
+    POD_CHECK_OK(pod_dir_make(pod_test_path("swept/step-000000004.part")));
+    spill(pod_test_path("swept/step-000000004.part/shard-0000.h5"), "half");
+    POD_CHECK_OK(pod_dir_make(pod_test_path("swept/step-000000005.part")));
+    POD_CHECK_OK(pod_dir_make(pod_test_path("swept/step-000000006.gone")));
     POD_CHECK_OK(pod_checkpoint_sweep(dir));
-    POD_CHECK(!exists(in_dir("swept/step-000000004.part")) &&
-                  !exists(in_dir("swept/step-000000005.part")) &&
-                  !exists(in_dir("swept/step-000000006.gone")),
+    POD_CHECK(!exists(pod_test_path("swept/step-000000004.part")) &&
+                  !exists(pod_test_path("swept/step-000000005.part")) &&
+                  !exists(pod_test_path("swept/step-000000006.gone")),
               "a part is left");
     POD_CHECK(pod_test_load(dir, the_model, &m, NULL, 0) == 4, "%s", pod_error_text());
 }
@@ -317,7 +309,8 @@ static void other_models(void)
         {{.name = "fc/b", .is_state = true, .n_dims = 1, .dim = {25}}, "has no variable 'fc/b'"},
         {{.name = "deep/er", .n_dims = 5, .dim = {1, 2, 3, 4, 5}}, "has no variable 'deep/er'"},
     };
-    const char *dir = make_dir("other models"), *folder = in_dir("other models/step-000000009");
+    const char *dir = make_dir("other models"),
+               *folder = pod_test_path("other models/step-000000009");
     float room[512] = {0};
     const pod_test_model m = {.n = 3,
                               .tensor = {{"fc/w", false, 2, {20, 25}, room},
@@ -395,16 +388,16 @@ static void other_files(void)
     const pod_tensor t = {"w", false, 1, {5}, room};
     const char *folder = make_dir("step-000000001");
     POD_CHECK_FAILS(pod_checkpoint_read(folder, &t, 1), POD_E_IO, "manifest.json: ");
-    spill(in_dir("step-000000001/index.h5"), "hello");
+    spill(pod_test_path("step-000000001/index.h5"), "hello");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        spill_manifest(in_dir("step-000000001/manifest.json"), rows[i].text);
+        spill_manifest(pod_test_path("step-000000001/manifest.json"), rows[i].text);
         POD_CHECK_FAILS(pod_checkpoint_read(folder, &t, 1), POD_E_FORMAT, rows[i].part);
         POD_CHECK_FAILS(pod_checkpoint_read_info(folder, arena, &info), POD_E_FORMAT, rows[i].part);
     }
-    spill(in_dir("step-000000001/index.h5"), "hello?");
+    spill(pod_test_path("step-000000001/index.h5"), "hello?");
     POD_CHECK_FAILS(pod_checkpoint_read(folder, &t, 1), POD_E_FORMAT,
                     "index.h5: has 6 bytes, the manifest says 5");
-    spill(in_dir("step-000000001/index.h5"), "jello");
+    spill(pod_test_path("step-000000001/index.h5"), "jello");
     POD_CHECK_FAILS(pod_checkpoint_read(folder, &t, 1), POD_E_FORMAT,
                     "index.h5: damaged: its CRC-32 is ");
 }
@@ -453,7 +446,7 @@ static void positions(void)
         {0, NAN, 0, "epoch nan of 0 steps"},
         {-1, 0, 0, "epoch 0 of -1 steps"},
     };
-    const char *dir = make_dir("positions"), *folder = in_dir("positions/step-000000007");
+    const char *dir = make_dir("positions"), *folder = pod_test_path("positions/step-000000007");
     float data[5] = {1, 2, 3, 4, 5};
     const pod_test_model m = {.n = 1, .tensor = {{"w", false, 1, {5}, data}}};
     POD_CHECK_OK(pod_test_save(&m, dir, 7, 2, NULL));
@@ -500,7 +493,7 @@ static void values_that_are_not_finite(void)
         float data[5] = {1, 2, 3, 4, bad[i]};
         const pod_test_model m = {.n = 1, .tensor = {{"w", false, 1, {5}, data}}};
         POD_CHECK_OK(pod_test_save(&m, dir, i, 2, NULL));
-        POD_CHECK_FAILS(pod_checkpoint_read(in_dir("not finite/step-%09d", i), m.tensor, 1),
+        POD_CHECK_FAILS(pod_checkpoint_read(pod_test_path("not finite/step-%09d", i), m.tensor, 1),
                         POD_E_NUMERIC, "shard-0001.h5: 'w' holds a value that is not finite");
     }
 }
@@ -513,9 +506,9 @@ static void unwritable(void)
     pod_test_model m, other;
     pod_test_model_make(arena, 7, 1, &m);
     POD_CHECK_OK(pod_test_save(&m, dir, 1, 2, NULL));
-    POD_CHECK_FAILS(pod_test_save(&m, in_dir("no/such/folder"), 2, 1, NULL), POD_E_IO,
+    POD_CHECK_FAILS(pod_test_save(&m, pod_test_path("no/such/folder"), 2, 1, NULL), POD_E_IO,
                     "step-000000002");
-    spill(in_dir("unwritable/step-000000002.part"), "in the way");
+    spill(pod_test_path("unwritable/step-000000002.part"), "in the way");
     POD_CHECK_FAILS(pod_test_save(&m, dir, 2, 2, NULL), POD_E_IO, "step-000000002");
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = '\0';
@@ -524,7 +517,7 @@ static void unwritable(void)
     POD_CHECK_FAILS(pod_test_save(&other, dir, 3, 2, NULL), POD_E_INVALID, "is too long");
     other.tensor[2] = other.tensor[1]; /* twice the same */
     POD_CHECK(pod_test_save(&other, dir, 3, 1, NULL) != POD_OK, "one variable was written twice");
-    POD_CHECK(!exists(in_dir("unwritable/step-000000003")), "half a checkpoint was left");
+    POD_CHECK(!exists(pod_test_path("unwritable/step-000000003")), "half a checkpoint was left");
     POD_CHECK(pod_test_load(dir, the_model, &m, NULL, 0) == 1, "%s", pod_error_text());
 }
 
@@ -568,7 +561,7 @@ static void patience(void)
     POD_CHECK_FAILS(pod_checkpoint_complete(&s, POD_OK, &index, 0.05, &desk, &is_whole), POD_E_IO,
                     "step 1: no shard of rank 1 within");
     CU_ASSERT_FALSE(is_whole);
-    POD_CHECK(!exists(in_dir("patience/step-000000001.part")), "a part is left");
+    POD_CHECK(!exists(pod_test_path("patience/step-000000001.part")), "a part is left");
 }
 
 POD_TEST_SUITE_WITH("checkpoint", open_arena, close_arena, {"round trip", round_trip},

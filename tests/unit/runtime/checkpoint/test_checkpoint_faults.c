@@ -38,7 +38,7 @@ static const pod_test_model *of_step(const void *ctx, int64_t step)
 
 static const char *fresh_dir(const char *what, int64_t n, int rank)
 {
-    const char *dir = pod_arena_text(arena, "%s/%s-%" PRId64 "-%d", pod_test_dir(), what, n, rank);
+    const char *dir = pod_test_path("%s-%" PRId64 "-%d", what, n, rank);
     POD_CHECK_OK(pod_dir_make(dir));
     POD_CHECK_OK(pod_test_save(&older, dir, OLDER, RANKS, NULL));
     return dir;
@@ -172,7 +172,7 @@ static void killed(void)
 /* The same while a checkpoint of the same step is being replaced, the only one there is. */
 static bool replacing(int64_t n)
 {
-    const char *dir = pod_arena_text(arena, "%s/replaced-%" PRId64, pod_test_dir(), n);
+    const char *dir = pod_test_path("replaced-%" PRId64, n);
     POD_CHECK_OK(pod_dir_make(dir));
     POD_CHECK_OK(pod_test_save(&newer, dir, NEWER, 2, NULL));
     const bool died = dies(dir, 0, n, &plain, 0);
@@ -280,7 +280,7 @@ static void cannot_be_removed(void)
 {
     static const char *const in_the_way[] = {"step-000000010", "step-000000020.gone",
                                              "step-000000030"};
-    const char *dir = pod_arena_text(arena, "%s/in the way", pod_test_dir());
+    const char *dir = pod_test_path("in the way");
     pod_disk disk = {0};
     const pod_checkpoint_save s = {.dir = dir, .step = 50, .disk = &disk};
     bool one_stays = true;
@@ -302,7 +302,7 @@ static void cannot_be_removed(void)
 /* Where none can be renamed all of them stay, and the first is told. */
 static void cannot_be_renamed(void)
 {
-    const char *dir = pod_arena_text(arena, "%s/renamed", pod_test_dir());
+    const char *dir = pod_test_path("renamed");
     pod_disk disk = {.full_from = 1};
     const pod_checkpoint_save s = {.dir = dir, .step = 30, .disk = &disk};
     bool one_stays = false;

@@ -33,12 +33,9 @@ static bool exists(const char *path)
 
 static void check_text(const char *path, const char *want)
 {
-    pod_arena *a;
     char *text;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_file_read_text(a, path, 1 << 20, &text));
+    POD_CHECK_OK(pod_file_read_text(pod_test_arena(), path, 1 << 20, &text));
     CU_ASSERT_STRING_EQUAL(text, want);
-    pod_arena_destroy(a);
 }
 
 static void written_whole(void)
@@ -178,9 +175,8 @@ static void within(void)
 
 static void read_back(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     char *text = NULL;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     char *large = malloc(20000);
     memset(large, 'z', 20000);
     POD_CHECK_OK(pod_file_write_atomic(at("large"), large, 20000));
@@ -193,7 +189,6 @@ static void read_back(void)
                     "wide: byte 1 is 0, want text in UTF-8");
     POD_CHECK_FAILS(pod_file_read_text(a, pod_test_dir(), 9, &text), POD_E_IO, "cannot read");
     free(large);
-    pod_arena_destroy(a);
 }
 
 static void directories(void)

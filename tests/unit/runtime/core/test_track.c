@@ -12,7 +12,7 @@ static pod_track *make(int room)
 {
     const pod_clock clock = pod_clock_start();
     pod_track *t = NULL;
-    POD_CHECK_OK(pod_arena_create(NULL, &arena));
+    arena = pod_test_arena();
     POD_CHECK_OK(pod_track_create(arena, &clock, room, &t));
     return t;
 }
@@ -35,7 +35,6 @@ static void what_goes_in_comes_out(void)
     CU_ASSERT(d.deed == POD_DEED_SAVE_COMMIT && d.number == 10 && d.end == 40);
     CU_ASSERT_FALSE(pod_track_take(t, &d));
     CU_ASSERT_EQUAL(pod_track_dropped(t), 1);
-    pod_arena_destroy(arena);
 }
 
 static void nobody_listens(void)
@@ -49,7 +48,6 @@ static void time_goes_on(void)
     pod_track *t = make(1);
     const pod_time first = pod_track_now(t);
     CU_ASSERT(first >= 0 && pod_track_now(t) >= first);
-    pod_arena_destroy(arena);
 }
 
 enum { N_PUTS = 200000 };
@@ -87,7 +85,6 @@ static void two_threads(void)
     CU_ASSERT(n >= 16);
     POD_CHECK(n + pod_track_dropped(t) == N_PUTS, "%lld taken, %lld dropped", (long long)n,
               (long long)pod_track_dropped(t));
-    pod_arena_destroy(arena);
 }
 
 POD_TEST_SUITE("runtime.track", {"what goes in comes out", what_goes_in_comes_out},

@@ -25,67 +25,41 @@ void make_text(const char *path) { pod_test_spill(path, "this is no picture", 18
 
 /* ---- folders --------------------------------------------------------------------------------- */
 
-const char *in_folder(const folder *f, const char *name, char path[MAX_PATH_BYTES])
+const char *in_folder(const char *f, const char *name) { return pod_test_text("%s/%s", f, name); }
+
+void make_folder(const char *f, const char *name)
 {
-    snprintf(path, MAX_PATH_BYTES, "%s/%s", f->path, name);
-    return path;
+    POD_CHECK(mkdir(in_folder(f, name), 0777) == 0, "%s/%s", f, name);
 }
 
-void make_folder(const folder *f, const char *name)
+void add_image(const char *f, const char *name, int tag)
 {
-    char path[MAX_PATH_BYTES];
-    POD_CHECK(mkdir(in_folder(f, name, path), 0777) == 0, "%s", path);
-}
-
-folder new_folder(void)
-{
-    static int n;
-    folder f;
-    snprintf(f.path, sizeof f.path, "%s/set%d", pod_test_dir(), n++);
-    POD_CHECK(mkdir(f.path, 0777) == 0, "%s", f.path);
-    return f;
-}
-
-void add_image(const folder *f, const char *name, int tag)
-{
-    char path[MAX_PATH_BYTES];
     const uint8_t t = (uint8_t)tag;
     const pod_test_jpeg made = {.height = 24 + tag % 3 * 8,
                                 .width = 32 + tag % 5 * 16,
                                 .components = 3,
                                 .left = {t, t, t},
                                 .right = {255, 0, 0}};
-    POD_CHECK(pod_test_jpeg_save(&made, in_folder(f, name, path)), "%s", path);
+    POD_CHECK(pod_test_jpeg_save(&made, in_folder(f, name)), "%s/%s", f, name);
 }
 
-folder numbered_folder(void)
+const char *numbered_folder(void)
 {
-    folder f = new_folder();
     static const char *const classes[] = {"b", "a", "c"};
-    for (int i = 0; i < 3; i++) make_folder(&f, classes[i]);
-    for (int i = 1; i <= 10; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%c/n%d.jpg", "abc"[(i - 1) % 3], i);
-        add_image(&f, name, 10 * i);
-    }
+    const char *f = pod_test_folder();
+    for (int i = 0; i < 3; i++) make_folder(f, classes[i]);
+    for (int i = 1; i <= 10; i++)
+        add_image(f, pod_test_text("%c/n%d.jpg", "abc"[(i - 1) % 3], i), 10 * i);
     return f;
 }
 
-const char *beside(const folder *f, const char *name, char path[MAX_PATH_BYTES])
-{
-    snprintf(path, MAX_PATH_BYTES, "%s%s", f->path, name);
-    return path;
-}
+const char *beside(const char *f, const char *name) { return pod_test_text("%s%s", f, name); }
 
-bool is_there(const folder *f, const char *name)
-{
-    char path[MAX_PATH_BYTES];
-    return access(beside(f, name, path), F_OK) == 0;
-}
+bool is_there(const char *f, const char *name) { return access(beside(f, name), F_OK) == 0; }
 
-pod_status run_import(const folder *f, pod_import_images_options o, outcome *out)
+pod_status run_import(const char *f, pod_import_images_options o, outcome *out)
 {
-    char path[MAX_PATH_BYTES];
+    const char *path = beside(f, ".h5");
     FILE *said = tmpfile();
     if (!said) return pod_fail(POD_E_IO, "no temporary file");
     pod_log log = pod_log_start(0, said, said, "off", false);
@@ -97,13 +71,20 @@ pod_status run_import(const folder *f, pod_import_images_options o, outcome *out
     if (o.test_share <= 0) o.test_share = 0.2;
     if (!o.n_threads) o.n_threads = 1;
     *out = (outcome){0};
-    pod_status s = pod_import_images(f->path, beside(f, ".h5", path), &o);
+    pod_status s = pod_import_images(f, path, &o);
     rewind(said);
     const size_t n = fread(out->said, 1, sizeof out->said - 1, said);
     out->said[n] = '\0';
     fclose(said);
     if (s == POD_OK) s = pod_dataset_open(path, 0, &out->d);
     return s;
+}
+
+outcome imported(const char *f, pod_import_images_options o)
+{
+    outcome x;
+    POD_NEED_OK(run_import(f, o, &x));
+    return x;
 }
 
 static int tag_of(const pod_dataset *d, pod_split split, int64_t i)

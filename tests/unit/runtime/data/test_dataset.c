@@ -15,13 +15,7 @@
 #include "runtime/h5/h5.h"
 #include "tests/harness/harness.h"
 
-enum { MAX_PATH_BYTES = 512, MAX_BYTES = 4096 };
-
-static const char *in_dir(char path[MAX_PATH_BYTES], const char *name)
-{
-    snprintf(path, MAX_PATH_BYTES, "%s/%s", pod_test_dir(), name);
-    return path;
-}
+enum { MAX_BYTES = 4096 };
 
 static pod_log silent;
 
@@ -29,10 +23,19 @@ static pod_log silent;
 static pod_dataset *export_glyphs(const char *spec, const char *path)
 {
     pod_dataset *d = NULL;
-    POD_CHECK_OK(pod_dataset_open(spec, 7, &d));
-    if (d) POD_CHECK_OK(pod_dataset_export(d, path, &silent));
+    POD_NEED_OK(pod_dataset_open(spec, 7, &d));
+    POD_CHECK_OK(pod_dataset_export(d, path, &silent));
     return d;
 }
+
+static pod_dataset *opened(const char *path, pod_dataset_options o)
+{
+    pod_dataset *d = NULL;
+    POD_NEED_OK(pod_dataset_open_with(path, 0, &o, &d));
+    return d;
+}
+
+static const pod_dataset_options in_memory = {.cache_bytes = 1 << 30};
 
 /* How many samples differ. */
 static int64_t count_differences(const pod_dataset *a, const pod_dataset *b)
@@ -72,20 +75,17 @@ static void export_reads_back(void)
     static const char *const specs[] = {"glyphs:8x6x3:700+30", "glyphs:28x28x1:300+10",
                                         "glyphs:1x1x1:1+1", "glyphs:5x3x9:1300+1"};
     for (size_t k = 0; k < sizeof specs / sizeof specs[0]; k++) {
-        char path[MAX_PATH_BYTES], part[MAX_PATH_BYTES];
-        pod_dataset *made = export_glyphs(specs[k], in_dir(path, "glyphs.h5"));
+        const char *path = pod_test_path("glyphs.h5");
+        pod_dataset *made = export_glyphs(specs[k], path);
         for (int64_t cache = 0; cache <= 1 << 30; cache += 1 << 30) { /* from the file, in memory */
-            pod_dataset *d = NULL;
-            pod_dataset_options o = {.cache_bytes = cache};
-            POD_CHECK_OK(pod_dataset_open_with(path, 0, &o, &d));
-            if (!d || !made) return;
+            pod_dataset *d = opened(path, (pod_dataset_options){.cache_bytes = cache});
             CU_ASSERT(strcmp(d->kind->name, "hdf5") == 0 && same_info(&d->info, &made->info));
             POD_CHECK(count_differences(made, d) == 0, "%s, cache of %lld bytes", specs[k],
                       (long long)cache);
             pod_dataset_close(d);
         }
         pod_dataset_close(made);
-        CU_ASSERT(access(in_dir(part, "glyphs.h5.part"), F_OK) != 0);
+        CU_ASSERT(access(pod_test_path("glyphs.h5.part"), F_OK) != 0);
     }
 }
 
@@ -105,12 +105,9 @@ static void *read_all(void *arg)
 static void threads_read_a_file(void)
 {
     enum { N_THREADS = 5 };
-    char path[MAX_PATH_BYTES];
-    pod_dataset *made = export_glyphs("glyphs:20x16x3:150+40", in_dir(path, "threads.h5")),
-                *d = NULL;
-    const pod_dataset_options o = {.n_readers = 3};
-    POD_CHECK_OK(pod_dataset_open_with(path, 0, &o, &d));
-    if (!d || !made) return;
+    const char *path = pod_test_path("threads.h5");
+    pod_dataset *made = export_glyphs("glyphs:20x16x3:150+40", path);
+    pod_dataset *d = opened(path, (pod_dataset_options){.n_readers = 3});
     pthread_t thread[N_THREADS];
     reading r[N_THREADS];
     for (int i = 0; i < N_THREADS; i++) {
@@ -145,17 +142,14 @@ static void writer_takes_statistics(void)
                              .channels = 2,
                              .n_classes = 300,
                              .class_names = names};
-    char path[MAX_PATH_BYTES];
+    const char *path = pod_test_path("stat.h5");
     pod_dataset_writer *w = NULL;
-    POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "stat.h5"), &info, NULL, &w));
-    if (!w) return;
+    POD_NEED_OK(pod_dataset_writer_open(path, &info, NULL, &w));
     POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, NULL, labels));
     POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 1, pixels + 12, NULL, labels + 3));
     POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TEST, 1, pixels + 1, NULL, labels));
     POD_CHECK_OK(pod_dataset_writer_finish(w));
-    pod_dataset *d = NULL;
-    POD_CHECK_OK(pod_dataset_open(path, 0, &d));
-    if (!d) return;
+    pod_dataset *d = opened(path, in_memory);
     CU_ASSERT_DOUBLE_EQUAL(d->info.mean[0], 0.5, 1e-15);
     CU_ASSERT_DOUBLE_EQUAL(d->info.std[0], 0.5, 1e-15);
     CU_ASSERT_DOUBLE_EQUAL(d->info.mean[1], 0.2, 1e-15);
@@ -180,19 +174,15 @@ static void writer_keeps_files(void)
                                    .channels = 1,
                                    .n_classes = 1,
                                    .class_names = names};
-    char path[MAX_PATH_BYTES];
+    const char *path = pod_test_path("files.h5");
     for (int64_t cache = 0; cache <= 1 << 20; cache += 1 << 20) {
         pod_dataset_writer *w = NULL;
-        POD_CHECK_OK(pod_dataset_writer_open(in_dir(path, "files.h5"), &info, NULL, &w));
-        if (!w) return;
+        POD_NEED_OK(pod_dataset_writer_open(path, &info, NULL, &w));
         POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, NULL, labels));
         POD_CHECK_OK(pod_dataset_writer_add(w, POD_SPLIT_TEST, 1, pixels, NULL, labels));
         POD_CHECK_OK(pod_dataset_writer_put_files(w, POD_SPLIT_TRAIN, 3, files));
         POD_CHECK_OK(pod_dataset_writer_finish(w));
-        const pod_dataset_options o = {.cache_bytes = cache};
-        pod_dataset *d = NULL;
-        POD_CHECK_OK(pod_dataset_open_with(path, 0, &o, &d));
-        if (!d) return;
+        pod_dataset *d = opened(path, (pod_dataset_options){.cache_bytes = cache});
         const char *const *found = NULL, *const *none = files;
         POD_CHECK_OK(pod_dataset_files(d, POD_SPLIT_TRAIN, d->arena, &found));
         for (int i = 0; found && i < 3; i++)
@@ -217,11 +207,9 @@ static void writer_refuses(void)
                              .class_names = names};
     const uint8_t pixels[3] = {1, 2, 3};
     const int32_t labels[3] = {0, 1, 2}, negative[1] = {-1};
-    char path[MAX_PATH_BYTES];
-    in_dir(path, "refused.h5");
+    const char *path = pod_test_path("refused.h5");
     pod_dataset_writer *w = NULL;
-    POD_CHECK_OK(pod_dataset_writer_open(path, &info, NULL, &w));
-    if (!w) return;
+    POD_NEED_OK(pod_dataset_writer_open(path, &info, NULL, &w));
     POD_CHECK_FAILS(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 3, pixels, NULL, labels),
                     POD_E_FORMAT, "3 train samples, need 2");
     POD_CHECK_FAILS(pod_dataset_writer_add(w, POD_SPLIT_TRAIN, 1, pixels, NULL, labels + 2),
@@ -240,12 +228,8 @@ static void writer_refuses(void)
 /* What h5py writes by itself: the older format, strings of variable length, labels of 64 bits. */
 static void reads_files_of_others(void)
 {
-    pod_dataset *d = NULL, *in_file = NULL;
-    const pod_dataset_options no_cache = {0};
     const char *path = POD_TEST_SOURCE_DIR "/tests/data/h5py_style.h5";
-    POD_CHECK_OK(pod_dataset_open(path, 0, &d));
-    POD_CHECK_OK(pod_dataset_open_with(path, 0, &no_cache, &in_file));
-    if (!d || !in_file) return;
+    pod_dataset *d = opened(path, in_memory), *in_file = opened(path, (pod_dataset_options){0});
     uint8_t pixels[4];
     CU_ASSERT(count_differences(d, in_file) == 0);
     pod_dataset_close(in_file);
@@ -296,12 +280,11 @@ static bool refused_or_right(const char *path, const pod_dataset *want, int64_t 
 
 static void damage_never_lies(void)
 {
-    char path[MAX_PATH_BYTES], hurt[MAX_PATH_BYTES];
-    pod_dataset *want = export_glyphs("glyphs:8x8x1:60+20", in_dir(path, "whole.h5"));
+    const char *path = pod_test_path("whole.h5"), *hurt = pod_test_path("hurt.h5");
+    pod_dataset *want = export_glyphs("glyphs:8x8x1:60+20", path);
     size_t bytes = 0;
     char *data = pod_test_slurp(path, &bytes);
-    if (!want || !data || bytes == 0) return;
-    in_dir(hurt, "hurt.h5");
+    CU_ASSERT_FATAL(data && bytes > 0);
     int n_flips = 0, n_refused = 0, n_cuts = 0, n_cut_refused = 0;
     for (size_t at = 0; at < bytes; at += at < 300 ? 1 : 29) {
         char before = data[at];
@@ -326,8 +309,8 @@ static void damage_never_lies(void)
 
 static void out_of_memory(void)
 {
-    char path[MAX_PATH_BYTES];
-    pod_dataset_close(export_glyphs("glyphs:28x28x3:100+40", in_dir(path, "large.h5")));
+    const char *path = pod_test_path("large.h5");
+    pod_dataset_close(export_glyphs("glyphs:28x28x3:100+40", path));
     const char *const specs[] = {path, "glyphs:224x224x3", path};
     for (size_t k = 0; k < sizeof specs / sizeof specs[0]; k++) {
         int n_failed = 0;
@@ -353,10 +336,9 @@ static void prints(void)
 {
     char *text = NULL, *json = NULL;
     size_t bytes = 0, json_bytes = 0;
-    pod_dataset *d = NULL;
-    POD_CHECK_OK(pod_dataset_open("glyphs:8x6x2:100+20", 1, &d));
+    pod_dataset *d = opened("glyphs:8x6x2:100+20", in_memory);
     FILE *to = open_memstream(&text, &bytes), *json_to = open_memstream(&json, &json_bytes);
-    if (!d || !to || !json_to) return;
+    CU_ASSERT_FATAL(to && json_to);
     POD_CHECK_OK(pod_dataset_print(d, to));
     fclose(to);
     CU_ASSERT(strstr(text, "images    8x6x2 (HxWxC), 8 bits\n") && strstr(text, "train     100\n"));
@@ -381,7 +363,6 @@ static void prints(void)
 static void flush_tells(void)
 {
     static const uint8_t zeros[1000];
-    char path[MAX_PATH_BYTES];
     const int64_t dim[] = {sizeof zeros};
     struct rlimit whole, small;
     pod_h5_file f = {0};
@@ -391,7 +372,7 @@ static void flush_tells(void)
     small = whole;
     small.rlim_cur = 10;
     pod_h5_lock();
-    POD_CHECK_OK(pod_h5_create(in_dir(path, "flushed.h5"), &f));
+    POD_CHECK_OK(pod_h5_create(pod_test_path("flushed.h5"), &f));
     POD_CHECK_OK(pod_h5_array_create(&f, "x", POD_U8, 1, dim, dim[0], &a));
     POD_CHECK_OK(pod_h5_write_rows(&a, POD_U8, 0, dim[0], zeros));
     POD_CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0, "the limit stays");

@@ -10,14 +10,6 @@
 #include "runtime/h5/h5.h"
 #include "tests/harness/harness.h"
 
-enum { MAX_PATH_BYTES = 512 };
-
-static const char *in_dir(char path[MAX_PATH_BYTES], const char *name)
-{
-    snprintf(path, MAX_PATH_BYTES, "%s/%s", pod_test_dir(), name);
-    return path;
-}
-
 typedef struct form { /* a file with one thing wrong; zeros are right */
     const char *why;  /* what the message must say */
     int n_dims;       /* of the training images */
@@ -114,8 +106,7 @@ static void write_form(const form *x, const char *path)
 
 static void wrong_forms_are_named(void)
 {
-    char path[MAX_PATH_BYTES];
-    in_dir(path, "form.h5");
+    const char *path = pod_test_path("form.h5");
     pod_dataset *d = NULL;
     write_form(&(form){0}, path);
     POD_CHECK_OK(pod_dataset_open(path, 0, &d));
@@ -132,14 +123,13 @@ static void wrong_forms_are_named(void)
 static void fills_in_what_is_absent(void)
 {
     static const char *const absent[] = {"minipod_dataset", "name", "class_names", "mean", "std"};
-    char path[MAX_PATH_BYTES];
+    const char *path = pod_test_path("absent.h5");
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) {
-        write_form(&(form){.leave_out = absent[i]}, in_dir(path, "absent.h5"));
+        write_form(&(form){.leave_out = absent[i]}, path);
         for (int64_t cache = 0; cache <= 1 << 20; cache += 1 << 20) {
             const pod_dataset_options o = {.cache_bytes = cache};
             pod_dataset *d = NULL;
-            POD_CHECK_OK(pod_dataset_open_with(path, 0, &o, &d));
-            if (!d) return;
+            POD_NEED_OK(pod_dataset_open_with(path, 0, &o, &d));
             const bool no_mean = strcmp(absent[i], "mean") == 0;
             const bool no_std = strcmp(absent[i], "std") == 0;
             CU_ASSERT_EQUAL(d->info.mean[0], no_mean ? 0 : 0.5);
@@ -156,17 +146,15 @@ static void fills_in_what_is_absent(void)
 
 static void no_data_set_at_all(void)
 {
-    char path[MAX_PATH_BYTES];
+    const char *path = pod_test_path("text.h5");
     pod_dataset *d = NULL;
     POD_CHECK_FAILS(pod_dataset_open("/nowhere/F.h5", 0, &d), POD_E_IO,
                     "/nowhere/F.h5: No such file or directory");
-    FILE *f = fopen(in_dir(path, "text.h5"), "w");
-    if (!f) return;
+    pod_test_spill(path, "", 0);
     POD_CHECK_FAILS(pod_dataset_open(path, 0, &d), POD_E_FORMAT, "this is an empty file");
-    fputs("not HDF5 at all", f);
-    fclose(f);
+    pod_test_spill(path, "not HDF5 at all", 15);
     POD_CHECK_FAILS(pod_dataset_open(path, 0, &d), POD_E_FORMAT, "this is a text file: write it");
-    POD_CHECK_FAILS(pod_dataset_open(in_dir(path, "tex.h5"), 0, &d), POD_E_IO, "/text.h5?");
+    POD_CHECK_FAILS(pod_dataset_open(pod_test_path("tex.h5"), 0, &d), POD_E_IO, "/text.h5?");
     POD_CHECK_FAILS(pod_dataset_open("glyph:8x8x1", 0, &d), POD_E_IO, "did you mean glyphs?");
     POD_CHECK_FAILS(pod_dataset_open("mnist", 0, &d), POD_E_IO, "or made data: glyphs");
     POD_CHECK_FAILS(pod_dataset_open("/dev/null", 0, &d), POD_E_IO, "is no regular file");
@@ -195,14 +183,12 @@ static void other_forms(void)
         POD_CHECK(f ? rows[i].what && strcmp(f->what, rows[i].what) == 0 : !rows[i].what,
                   "row %zu: '%s'", i, f ? f->what : "none");
     }
-    char folder[MAX_PATH_BYTES], path[MAX_PATH_BYTES + 32];
+    const char *folder = pod_test_path("raw");
     pod_dataset *d = NULL;
-    mkdir(in_dir(folder, "raw"), 0700);
+    mkdir(folder, 0700);
     POD_CHECK_FAILS(pod_dataset_open(folder, 0, &d), POD_E_FORMAT, "is a folder, need a file");
-    snprintf(path, sizeof path, "%s/notes.txt", folder);
-    pod_test_spill(path, "some text", 9);
-    snprintf(path, sizeof path, "%s/t10k-images-idx3-ubyte", folder);
-    pod_test_spill(path, rows[0].head, rows[0].n);
+    pod_test_spill(pod_test_path("raw/notes.txt"), "some text", 9);
+    pod_test_spill(pod_test_path("raw/t10k-images-idx3-ubyte"), rows[0].head, rows[0].n);
     POD_CHECK_FAILS(pod_dataset_open(folder, 0, &d), POD_E_FORMAT,
                     "/raw: this is IDX: minipod data import idx ");
 }

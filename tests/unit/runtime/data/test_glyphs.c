@@ -105,8 +105,7 @@ static void any_size(void)
 static void as_a_data_set(void)
 {
     pod_dataset *d = NULL;
-    POD_CHECK_OK(pod_dataset_open("glyphs:16x16x3:300+50", 3, &d));
-    if (!d) return;
+    POD_NEED_OK(pod_dataset_open("glyphs:16x16x3:300+50", 3, &d));
     CU_ASSERT(d->info.n_samples[POD_SPLIT_TRAIN] == 300 && d->info.n_samples[POD_SPLIT_TEST] == 50);
     CU_ASSERT(d->info.n_classes == N_CLASSES && d->info.channels == 3);
     int64_t counts[N_CLASSES];
@@ -176,8 +175,7 @@ static void linear_stays_below(void)
     static linear m;
     static float x[N_TRAIN][N_PIXELS];
     pod_dataset *d = NULL;
-    POD_CHECK_OK(pod_dataset_open("glyphs", 1, &d));
-    if (!d) return;
+    POD_NEED_OK(pod_dataset_open("glyphs", 1, &d));
     for (int i = 0; i < N_TRAIN; i++) draw_into(d, POD_SPLIT_TRAIN, i, x[i]);
     for (int e = 0; e < N_EPOCHS; e++)
         for (int i = 0; i < N_TRAIN; i++) {

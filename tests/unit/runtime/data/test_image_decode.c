@@ -16,11 +16,13 @@ static const pod_image_want grey = {.channels = 1, .least_height = 1, .least_wid
 static const pod_image_want converted = {
     .channels = 3, .convert = true, .least_height = 1, .least_width = 1};
 
-static pod_image_decoder *new_decoder(void)
+static pod_image_decoder *decoder;
+
+static int open_decoder(void) { return pod__image_decoder_create(&decoder) == POD_OK ? 0 : 1; }
+static int close_decoder(void)
 {
-    pod_image_decoder *d = NULL;
-    POD_CHECK_OK(pod__image_decoder_create(&d));
-    return d;
+    pod__image_decoder_destroy(decoder);
+    return 0;
 }
 
 /* ---- PNG, whole ------------------------------------------------------------------------------ */
@@ -66,7 +68,7 @@ static void check_pixels(const pod_test_png *made, const pod_image *image, int c
         }
 }
 
-static void check_made(pod_image_decoder *p, const pod_test_png *made)
+static void check_made(const pod_test_png *made)
 {
     size_t bytes;
     uint8_t *file = pod_test_png_make(made, &bytes);
@@ -75,11 +77,12 @@ static void check_made(pod_image_decoder *p, const pod_test_png *made)
         unsigned traits = has_alpha(made) ? POD_IMAGE_ON_WHITE : 0;
         if (made->bits == 16) traits |= POD_IMAGE_FROM_16_BIT;
         if (channels == 3 && is_grey_kind(made->kind)) {
-            POD_CHECK_FAILS(pod__image_decode(p, file, bytes, &colour, &image), POD_E_FORMAT,
+            POD_CHECK_FAILS(pod__image_decode(decoder, file, bytes, &colour, &image), POD_E_FORMAT,
                             "grey, need colour");
             traits |= POD_IMAGE_FROM_GREY;
         }
-        POD_CHECK_OK(pod__image_decode(p, file, bytes, channels == 3 ? &converted : &grey, &image));
+        POD_CHECK_OK(
+            pod__image_decode(decoder, file, bytes, channels == 3 ? &converted : &grey, &image));
         CU_ASSERT(image.traits == traits);
         check_pixels(made, &image, channels);
     }
@@ -89,7 +92,6 @@ static void check_made(pod_image_decoder *p, const pod_test_png *made)
 static void all_kinds(void)
 {
     static const int bits[] = {1, 2, 4, 8, 16};
-    pod_image_decoder *p = new_decoder();
     for (int kind = 0; kind < POD_TEST_PNG_N_KINDS; kind++)
         for (int i = 0; i < 10; i++) {
             const pod_test_png made = {.height = 11,
@@ -102,9 +104,8 @@ static void all_kinds(void)
             const bool is_png = kind == POD_TEST_PNG_GREY      ? true
                                 : kind == POD_TEST_PNG_PALETTE ? made.bits <= 8
                                                                : made.bits >= 8;
-            if (is_png) check_made(p, &made);
+            if (is_png) check_made(&made);
         }
-    pod__image_decoder_destroy(p);
 }
 
 /* ---- PNG, damaged ---------------------------------------------------------------------------- */
@@ -113,7 +114,6 @@ static void cut_or_changed(void)
 {
     const pod_test_png made = {
         .height = 9, .width = 9, .kind = POD_TEST_PNG_RGB, .bits = 8, .left = {250, 10, 30}};
-    pod_image_decoder *p = new_decoder();
     pod_image image;
     size_t bytes;
     uint8_t *file = pod_test_png_make(&made, &bytes);
@@ -121,7 +121,7 @@ static void cut_or_changed(void)
         uint8_t *part = malloc(n ? n : 1); /* exactly as long, for the sanitizer */
         if (!part) abort();
         memcpy(part, file, n);
-        POD_CHECK(pod__image_decode(p, part, n, &colour, &image) == POD_E_FORMAT,
+        POD_CHECK(pod__image_decode(decoder, part, n, &colour, &image) == POD_E_FORMAT,
                   "%zu of %zu bytes are an image", n, bytes);
         free(part);
     }
@@ -129,31 +129,28 @@ static void cut_or_changed(void)
      * the last, which has no data. */
     for (size_t n = 0; n < bytes - 4; n++) {
         file[n] ^= 4;
-        POD_CHECK(pod__image_decode(p, file, bytes, &colour, &image) == POD_E_FORMAT,
+        POD_CHECK(pod__image_decode(decoder, file, bytes, &colour, &image) == POD_E_FORMAT,
                   "byte %zu of %zu does not matter", n, bytes);
         file[n] ^= 4;
     }
-    POD_CHECK_OK(pod__image_decode(p, file, bytes, &colour, &image)); /* it goes on */
-    POD_CHECK_FAILS(pod__image_decode(p, file, bytes - 20, &colour, &image), POD_E_FORMAT,
+    POD_CHECK_OK(pod__image_decode(decoder, file, bytes, &colour, &image)); /* it goes on */
+    POD_CHECK_FAILS(pod__image_decode(decoder, file, bytes - 20, &colour, &image), POD_E_FORMAT,
                     "cut short: the PNG file ends within a chunk");
     free(file);
-    pod__image_decoder_destroy(p);
 }
 
 static void too_large(void)
 {
     const pod_test_png made = {.height = 9, .width = 9, .kind = POD_TEST_PNG_RGB, .bits = 8};
-    pod_image_decoder *p = new_decoder();
     pod_image image;
     size_t bytes;
     uint8_t *file = pod_test_png_make(&made, &bytes);
     memcpy(file + 16, "\0\0\x80\0\0\0\x80\0", 8); /* width and height, then 5 bytes, the checksum */
     const unsigned long crc = crc32(0, file + 12, 17);
     for (int i = 0; i < 4; i++) file[29 + i] = (uint8_t)(crc >> (24 - 8 * i));
-    POD_CHECK_FAILS(pod__image_decode(p, file, bytes, &colour, &image), POD_E_FORMAT,
+    POD_CHECK_FAILS(pod__image_decode(decoder, file, bytes, &colour, &image), POD_E_FORMAT,
                     "32768 x 32768 pixels, at most 67108864");
     free(file);
-    pod__image_decoder_destroy(p);
 }
 
 /* ---- first bytes ----------------------------------------------------------------------------- */
@@ -177,13 +174,11 @@ static void what_it_is(void)
                  {"\x89PNG\r\n\x1a\n", 8, "cut short"},
                  {"RIFF", 4, "neither a JPEG nor a PNG"},
                  {"", 0, "an empty file, need a JPEG or a PNG"}};
-    pod_image_decoder *d = new_decoder();
     pod_image image;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        POD_CHECK_FAILS(
-            pod__image_decode(d, (const uint8_t *)cases[i].file, cases[i].bytes, &colour, &image),
-            POD_E_FORMAT, cases[i].why);
-    pod__image_decoder_destroy(d);
+        POD_CHECK_FAILS(pod__image_decode(decoder, (const uint8_t *)cases[i].file, cases[i].bytes,
+                                          &colour, &image),
+                        POD_E_FORMAT, cases[i].why);
 }
 
 /* ---- orientation ----------------------------------------------------------------------------- */
@@ -206,7 +201,6 @@ static void upright(void)
 {
     uint8_t pixels[H * W];
     for (int i = 0; i < H * W; i++) pixels[i] = (uint8_t)(10 * i);
-    pod_image_decoder *d = new_decoder();
     for (int o = 1; o <= 8; o++) {
         const pod_test_png made = {.height = H,
                                    .width = W,
@@ -218,7 +212,7 @@ static void upright(void)
         size_t bytes;
         uint8_t *file = pod_test_png_make(&made, &bytes);
         pod_image image = {0};
-        POD_CHECK_OK(pod__image_decode(d, file, bytes, &grey, &image));
+        POD_CHECK_OK(pod__image_decode(decoder, file, bytes, &grey, &image));
         CU_ASSERT(image.height == height && image.width == width);
         CU_ASSERT(image.file_height == height && image.file_width == width);
         CU_ASSERT(image.traits == (o == 1 ? 0 : POD_IMAGE_ROTATED));
@@ -230,7 +224,6 @@ static void upright(void)
         }
         free(file);
     }
-    pod__image_decoder_destroy(d);
 }
 
 /* As cameras write it: APP1 behind the start of image. What is wanted is of the upright image. */
@@ -249,11 +242,10 @@ static void jpeg_of_a_camera(void)
            "Exif\0\0",
            12); /* length: 2 + 6 + 26 */
     memcpy(own + 2 + MORE, file + 2, bytes - 2);
-    pod_image_decoder *d = new_decoder();
     for (int i = 0; i < 2; i++) {
         pod_image image = {0};
         pod_test_exif_make(6, i == 1, own + 12);
-        POD_CHECK_OK(pod__image_decode(d, own, bytes + MORE, &want, &image));
+        POD_CHECK_OK(pod__image_decode(decoder, own, bytes + MORE, &want, &image));
         CU_ASSERT(image.file_height == 160 && image.file_width == 64);
         POD_CHECK(image.height == 80 && image.width == 32, "%d x %d", (int)image.height,
                   (int)image.width);
@@ -261,7 +253,6 @@ static void jpeg_of_a_camera(void)
         CU_ASSERT(image.pixels && abs(image.pixels[0] - 250) <= 4); /* left is above now */
         CU_ASSERT(image.pixels && abs(image.pixels[3 * 80 * 32 - 3] - 20) <= 4);
     }
-    pod__image_decoder_destroy(d);
     free(own);
     free(file);
 }
@@ -284,6 +275,7 @@ static void damaged_exif(void)
     CU_ASSERT(pod__exif_orientation(exif, sizeof exif) == 1);
 }
 
-POD_TEST_SUITE("runtime.image_decode", {"all_kinds", all_kinds}, {"cut_or_changed", cut_or_changed},
-               {"too_large", too_large}, {"what_it_is", what_it_is}, {"upright", upright},
-               {"jpeg_of_a_camera", jpeg_of_a_camera}, {"damaged_exif", damaged_exif});
+POD_TEST_SUITE_WITH("runtime.image_decode", open_decoder, close_decoder, {"all_kinds", all_kinds},
+                    {"cut_or_changed", cut_or_changed}, {"too_large", too_large},
+                    {"what_it_is", what_it_is}, {"upright", upright},
+                    {"jpeg_of_a_camera", jpeg_of_a_camera}, {"damaged_exif", damaged_exif});

@@ -15,10 +15,8 @@
 
 static void class_folders(void)
 {
-    folder f = numbered_folder();
-    outcome x;
-    POD_CHECK_OK(run_import(&f, (pod_import_images_options){.n_threads = 2}, &x));
-    if (!x.d) return;
+    const char *f = numbered_folder();
+    outcome x = IMPORTED(f, .n_threads = 2);
     const pod_dataset_info *info = &x.d->info;
     CU_ASSERT(info->height == 16 && info->width == 16 && info->channels == 3);
     CU_ASSERT(info->n_classes == 3);
@@ -32,18 +30,15 @@ static void class_folders(void)
     POD_CHECK_OK(pod_dataset_read(x.d, POD_SPLIT_TRAIN, 0, pixels));
     CU_ASSERT(pixels[45] > 250 && pixels[46] < 5 && pixels[47] < 5);
     pod_dataset_close(x.d);
-    POD_CHECK_OK(
-        run_import(&f, (pod_import_images_options){.split_by_class = true, .test_share = 0.3}, &x));
-    if (!x.d) return;
+    x = IMPORTED(f, .split_by_class = true, .test_share = 0.3);
     check_splits(x.d, "1a 2b 3c 4a 5b 6c 7a", "8b 9c 10a");
     CU_ASSERT(!strstr(x.said, "warning"));
     pod_dataset_close(x.d);
-    POD_CHECK_OK(run_import(
-        &f, (pod_import_images_options){.split_by_class = true, .test_share = 0.15}, &x));
+    x = IMPORTED(f, .split_by_class = true, .test_share = 0.15);
     POD_CHECK(strstr(x.said, "warning: 2 classes have no image to test, the first is 'b'\n"), "%s",
               x.said);
     pod_dataset_close(x.d);
-    POD_CHECK_OK(run_import(&f, (pod_import_images_options){.test_share = 0.1}, &x));
+    x = IMPORTED(f, .test_share = 0.1);
     POD_CHECK(strstr(x.said, "warning: 2 classes have no image to test, the first is 'b'; --split"),
               "%s", x.said);
     pod_dataset_close(x.d);
@@ -51,34 +46,30 @@ static void class_folders(void)
 
 static void split_folders(void)
 {
-    folder f = new_folder();
+    const char *f = pod_test_folder();
     static const char *const folders[] = {"train",    "train/hat",  "train/shoe",      "test",
                                           "test/hat", "validation", "validation/shoe", "other"};
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) make_folder(&f, folders[i]);
-    add_image(&f, "train/hat/z.jpg", 10);
-    add_image(&f, "train/shoe/y.jpg", 20);
-    add_image(&f, "test/hat/x.jpg", 30);
-    add_image(&f, "validation/shoe/x.jpg", 40);
-    outcome x;
-    POD_CHECK_OK(run_import(&f, (pod_import_images_options){0}, &x));
-    if (!x.d) return;
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) make_folder(f, folders[i]);
+    add_image(f, "train/hat/z.jpg", 10);
+    add_image(f, "train/shoe/y.jpg", 20);
+    add_image(f, "test/hat/x.jpg", 30);
+    add_image(f, "validation/shoe/x.jpg", 40);
+    outcome x = IMPORTED(f, 0);
     check_splits(x.d, "2shoe 1hat", "3hat");
     POD_CHECK(strstr(x.said, "\nneither training nor test, left out: 'validation' (1 images)\n"),
               "%s", x.said);
     pod_dataset_close(x.d);
-    POD_CHECK_OK(run_import(&f, (pod_import_images_options){.test_folder = "validation"}, &x));
-    if (!x.d) return;
+    x = IMPORTED(f, .test_folder = "validation");
     check_splits(x.d, "2shoe 1hat", "4shoe");
     pod_dataset_close(x.d);
-    POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){.test_folder = "tset"}, &x),
+    POD_CHECK_FAILS(run_import(f, (pod_import_images_options){.test_folder = "tset"}, &x),
                     POD_E_FORMAT,
                     "has a folder 'train' but none 'tset' for the test; there are 'test' "
                     "(1 images), 'validation' (1 images): --test-folder takes one");
-    char path[MAX_PATH_BYTES];
     static const char *const trains[] = {"train", "./train/", "link"};
-    CU_ASSERT(symlink("train", in_folder(&f, "link", path)) == 0);
+    CU_ASSERT(symlink("train", in_folder(f, "link")) == 0);
     for (size_t i = 0; i < sizeof trains / sizeof trains[0]; i++)
-        POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){.test_folder = trains[i]}, &x),
+        POD_CHECK_FAILS(run_import(f, (pod_import_images_options){.test_folder = trains[i]}, &x),
                         POD_E_INVALID, "is the folder 'train', which is no test of itself");
 }
 
@@ -99,11 +90,11 @@ static void remedies(void)
         {{NULL}, "1.jpg", "; the 1 images that stand in it have no class: `data import list` "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        folder f = new_folder();
+        const char *f = pod_test_folder();
         outcome x;
-        for (int k = 0; k < 4 && cases[i].folders[k]; k++) make_folder(&f, cases[i].folders[k]);
-        add_image(&f, cases[i].image, 10);
-        POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){0}, &x), POD_E_FORMAT,
+        for (int k = 0; k < 4 && cases[i].folders[k]; k++) make_folder(f, cases[i].folders[k]);
+        add_image(f, cases[i].image, 10);
+        POD_CHECK_FAILS(run_import(f, (pod_import_images_options){0}, &x), POD_E_FORMAT,
                         cases[i].why);
     }
 }
@@ -118,21 +109,18 @@ static void split_of_what_is_left(void)
     } cases[] = {{false, 0.1, "1a 2b 3c 4a 5b 6c 7a 8b 9c", "10a"},
                  {false, 0.3, "1a 2b 3c 4a 5b 6c 7a", "8b 9c 10a"},
                  {true, 0.3, "1a 2b 3c 4a 5b 6c 7a", "8b 9c 10a"}};
-    folder f = numbered_folder();
+    const char *f = numbered_folder();
     outcome x;
-    char path[MAX_PATH_BYTES];
     static const char *const bad[] = {"a/n0.jpg",  "b/n90.jpg", "a/n91.jpg", "a/n92.jpg",
                                       "a/n93.jpg", "c/n94.jpg", "c/n95.jpg"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        pod_test_spill(in_folder(&f, bad[i], path), "", 0);
-    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        pod_test_spill(in_folder(f, bad[i]), "", 0);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const pod_import_images_options o = {.skip_bad = true,
                                              .split_by_class = cases[i].by_class,
                                              .test_share = cases[i].share,
                                              .n_threads = 1 + (int)i};
-        POD_CHECK_OK(run_import(&f, o, &x));
-        if (!x.d) continue;
+        x = imported(f, o);
         check_splits(x.d, cases[i].train, cases[i].test);
         POD_CHECK(strstr(x.said, "10 of 17 images imported, 7 left out"), "%s", x.said);
         pod_dataset_close(x.d);
@@ -140,20 +128,14 @@ static void split_of_what_is_left(void)
 }
 
 /* The bytes of the file that a folder becomes; to be freed. */
-static char *file_of(const folder *f, int64_t height, int n_threads, size_t *bytes)
+static char *file_of(const char *f, int64_t height, int n_threads, size_t *bytes)
 {
-    char path[MAX_PATH_BYTES];
-    outcome x;
-    POD_CHECK_OK(run_import(
-        f, (pod_import_images_options){.height = height, .skip_bad = true, .n_threads = n_threads},
-        &x));
-    if (x.d) {
-        uint8_t image[64 * 64 * 3]; /* the left half is the tag */
-        POD_CHECK_OK(pod_dataset_read(x.d, POD_SPLIT_TRAIN, 0, image));
-        POD_CHECK(abs(image[0] - 10) < 8, "%d", image[0]);
-    }
+    outcome x = IMPORTED(f, .height = height, .skip_bad = true, .n_threads = n_threads);
+    uint8_t image[64 * 64 * 3]; /* the left half is the tag */
+    POD_CHECK_OK(pod_dataset_read(x.d, POD_SPLIT_TRAIN, 0, image));
+    POD_CHECK(abs(image[0] - 10) < 8, "%d", image[0]);
     pod_dataset_close(x.d);
-    return pod_test_slurp(beside(f, ".h5", path), bytes);
+    return pod_test_slurp(beside(f, ".h5"), bytes);
 }
 
 /* Images of a chunk each, which workers pack, and several in one; more than a window takes. */
@@ -161,18 +143,14 @@ static void same_file_of_any_number(void)
 {
     static const int64_t heights[] = {16, 64};
     for (size_t h = 0; h < sizeof heights / sizeof heights[0]; h++) {
-        folder f = numbered_folder();
-        for (int i = 11; i < 300; i++) {
-            char name[32];
-            snprintf(name, sizeof name, "%c/n%d.jpg", i % 3 ? 'a' : 'b', i);
-            add_image(&f, name, i % 256);
-        }
+        const char *f = numbered_folder();
+        for (int i = 11; i < 300; i++)
+            add_image(f, pod_test_text("%c/n%d.jpg", i % 3 ? 'a' : 'b', i), i % 256);
         size_t bytes, others;
-        char path[MAX_PATH_BYTES], *one = NULL;
-        pod_test_spill(in_folder(&f, "b/n5x.jpg", path), "", 0);
-        one = file_of(&f, heights[h], 1, &bytes);
+        pod_test_spill(in_folder(f, "b/n5x.jpg"), "", 0);
+        char *one = file_of(f, heights[h], 1, &bytes);
         for (int n = 2; one && n <= 5; n += 3) {
-            char *other = file_of(&f, heights[h], n, &others);
+            char *other = file_of(f, heights[h], n, &others);
             POD_CHECK(other && bytes == others && memcmp(one, other, bytes) == 0,
                       "%d threads: another file", n);
             free(other);
@@ -184,21 +162,17 @@ static void same_file_of_any_number(void)
 /* What desktops and archivers leave, and what describes images, is passed over, and counted. */
 static void no_images_by_name(void)
 {
-    folder f = numbered_folder();
-    outcome x;
-    char path[MAX_PATH_BYTES];
+    const char *f = numbered_folder();
     static const char *const names[] = {"a/Thumbs.db",   "a/.DS_Store", "b/._n2.jpg",
                                         "b/desktop.ini", "c/README",    "c/labels.CSV",
                                         "c/LICENSE.txt"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        make_text(in_folder(&f, names[i], path));
-    make_folder(&f, "__MACOSX");
-    make_folder(&f, "__MACOSX/a");
-    make_folder(&f, ".git");
-    make_text(in_folder(&f, "__MACOSX/a/._n1.jpg", path));
-    POD_CHECK_OK(run_import(&f, (pod_import_images_options){0}, &x));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) make_text(in_folder(f, names[i]));
+    make_folder(f, "__MACOSX");
+    make_folder(f, "__MACOSX/a");
+    make_folder(f, ".git");
+    make_text(in_folder(f, "__MACOSX/a/._n1.jpg"));
+    outcome x = IMPORTED(f, 0);
     POD_CHECK(strstr(x.said, "\n9 ignored: no images by their names; first .git\n"), "%s", x.said);
-    if (!x.d) return;
     CU_ASSERT(x.d->info.n_classes == 3);
     check_splits(x.d, "1a 2b 3c 4a 5b 6c 7a 8b", "9c 10a");
     pod_dataset_close(x.d);
@@ -207,30 +181,27 @@ static void no_images_by_name(void)
 /* JPEG and PNG together, whatever their names say. */
 static void jpeg_and_png(void)
 {
-    folder f = numbered_folder();
-    outcome x;
-    char path[MAX_PATH_BYTES];
+    const char *f = numbered_folder();
     pod_test_png png = {.height = 30,
                         .width = 40,
                         .kind = POD_TEST_PNG_RGB,
                         .bits = 8,
                         .left = {50, 50, 50},
                         .right = {255, 0, 0}};
-    CU_ASSERT(pod_test_png_save(&png, in_folder(&f, "b/n5.jpg", path)));
+    CU_ASSERT(pod_test_png_save(&png, in_folder(f, "b/n5.jpg")));
     png.kind = POD_TEST_PNG_RGB_ALPHA;
     png.left[3] = 255;
-    CU_ASSERT(pod_test_png_save(&png, in_folder(&f, "b/n5x.png", path)));
-    POD_CHECK_OK(run_import(&f, (pod_import_images_options){0}, &x));
-    if (!x.d) return;
+    CU_ASSERT(pod_test_png_save(&png, in_folder(f, "b/n5x.png")));
+    outcome x = IMPORTED(f, 0);
     check_splits(x.d, "1a 2b 3c 4a 5b 5b 6c 7a 8b", "9c 10a");
     POD_CHECK(strstr(x.said, "\n1 with transparent pixels, laid on white; first b/n5x.png\n"), "%s",
               x.said);
     pod_dataset_close(x.d);
     png.kind = POD_TEST_PNG_GREY;
-    CU_ASSERT(pod_test_png_save(&png, in_folder(&f, "b/n5x.png", path)));
-    POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){0}, &x), POD_E_FORMAT,
+    CU_ASSERT(pod_test_png_save(&png, in_folder(f, "b/n5x.png")));
+    POD_CHECK_FAILS(run_import(f, (pod_import_images_options){0}, &x), POD_E_FORMAT,
                     "b/n5x.png: grey, need colour");
-    POD_CHECK_OK(run_import(&f, (pod_import_images_options){.convert = true}, &x));
+    x = IMPORTED(f, .convert = true);
     pod_dataset_close(x.d);
 }
 
@@ -238,17 +209,12 @@ static void jpeg_and_png(void)
 static void numbers_as_classes(void)
 {
     for (int last = 9; last <= 10; last++) {
-        folder f = new_folder();
-        outcome x;
-        char name[32];
+        const char *f = pod_test_folder();
         for (int i = last; i >= 0; i--) {
-            snprintf(name, sizeof name, "%d", i);
-            make_folder(&f, name);
-            snprintf(name, sizeof name, "%d/%d.jpg", i, i);
-            add_image(&f, name, 10 * i);
+            make_folder(f, pod_test_text("%d", i));
+            add_image(f, pod_test_text("%d/%d.jpg", i, i), 10 * i);
         }
-        POD_CHECK_OK(run_import(&f, (pod_import_images_options){0}, &x));
-        if (!x.d) continue;
+        outcome x = IMPORTED(f, 0);
         for (int i = 0; i <= last; i++) CU_ASSERT(atoi(x.d->info.class_names[i]) == i);
         const bool is_said = strstr(x.said, "classes are in the order of their numbers") != NULL;
         POD_CHECK(is_said == (last == 10), "%s", x.said);
@@ -259,28 +225,23 @@ static void numbers_as_classes(void)
 /* What the decoder takes as it is: progressive files, any size, grey where grey is wanted. */
 static void odd_but_good(void)
 {
-    folder f = numbered_folder();
-    outcome x;
-    char path[MAX_PATH_BYTES];
+    const char *f = numbered_folder();
     const pod_test_jpeg progressive = {
         .height = 300, .width = 20, .components = 3, .is_progressive = true, .left = {50, 50, 50}};
-    CU_ASSERT(pod_test_jpeg_save(&progressive, in_folder(&f, "b/n4x.jpg", path)));
-    POD_CHECK_OK(run_import(&f, (pod_import_images_options){0}, &x));
+    CU_ASSERT(pod_test_jpeg_save(&progressive, in_folder(f, "b/n4x.jpg")));
+    outcome x = IMPORTED(f, 0);
     POD_CHECK(strstr(x.said, "1 progressive, decoded like the others; first b/n4x.jpg"), "%s",
               x.said);
     pod_dataset_close(x.d);
-    make_grey(in_folder(&f, "c/n0.jpg", path));
-    POD_CHECK_OK(
-        run_import(&f, (pod_import_images_options){.channels = 1, .height = 8, .width = 12}, &x));
-    if (!x.d) return;
+    make_grey(in_folder(f, "c/n0.jpg"));
+    x = IMPORTED(f, .channels = 1, .height = 8, .width = 12);
     CU_ASSERT(x.d->info.height == 8 && x.d->info.width == 12 && x.d->info.channels == 1);
     check_splits(x.d, "1c 1a 2b 3c 4a 5b 5b 6c 7a 8b", "9c 10a");
     CU_ASSERT(!strstr(x.said, "grey,"));
     pod_dataset_close(x.d);
-    make_cmyk(in_folder(&f, "a/n11.jpg", path));
-    make_cmyk(in_folder(&f, "a/n12.jpg", path));
-    POD_CHECK_OK(run_import(&f, (pod_import_images_options){.convert = true}, &x));
-    if (!x.d) return;
+    make_cmyk(in_folder(f, "a/n11.jpg"));
+    make_cmyk(in_folder(f, "a/n12.jpg"));
+    x = IMPORTED(f, .convert = true);
     check_splits(x.d, "1c 1a 2b 3c 4a 5b 5b 6c 7a 8b 9c", "10a 20a 20a");
     POD_CHECK(strstr(x.said, "\n1 grey, made colour; first c/n0.jpg\n") &&
                   strstr(x.said, "\n2 CMYK, made RGB or grey; first a/n11.jpg\n"),
@@ -290,8 +251,8 @@ static void odd_but_good(void)
 
 static void output_among_images(void)
 {
-    folder f = numbered_folder();
-    char path[MAX_PATH_BYTES], link[MAX_PATH_BYTES];
+    const char *f = numbered_folder();
+    const char *link = beside(f, "-link");
     pod_log silent = pod_log_start(1, NULL, NULL, "off", true);
     const pod_import_images_options o = {.height = 8,
                                          .width = 8,
@@ -302,37 +263,36 @@ static void output_among_images(void)
                                          .log = &silent};
     static const char *const within[] = {"out.h5", "a/n1.jpg", "b/../c/new.h5"};
     for (size_t i = 0; i < sizeof within / sizeof within[0]; i++)
-        POD_CHECK_FAILS(pod_import_images(f.path, in_folder(&f, within[i], path), &o),
-                        POD_E_INVALID, "the folder that is imported");
-    CU_ASSERT(symlink(f.path, beside(&f, "-link", link)) == 0);
-    POD_CHECK_FAILS(pod_import_images(f.path, beside(&f, "-link/a/x.h5", path), &o), POD_E_INVALID,
+        POD_CHECK_FAILS(pod_import_images(f, in_folder(f, within[i]), &o), POD_E_INVALID,
+                        "the folder that is imported");
+    CU_ASSERT(symlink(f, link) == 0);
+    POD_CHECK_FAILS(pod_import_images(f, beside(f, "-link/a/x.h5"), &o), POD_E_INVALID,
                     "the folder that is imported");
-    POD_CHECK_FAILS(pod_import_images(link, in_folder(&f, "x.h5", path), &o), POD_E_INVALID,
+    POD_CHECK_FAILS(pod_import_images(link, in_folder(f, "x.h5"), &o), POD_E_INVALID,
                     "the folder that is imported");
-    POD_CHECK_FAILS(pod_import_images(f.path, "/nowhere/x.h5", &o), POD_E_IO, "cannot write");
-    POD_CHECK_OK(pod_import_images(f.path, in_folder(&f, "../other.h5", path), &o));
-    CU_ASSERT(access(in_folder(&f, "a/n1.jpg", path), F_OK) == 0);
+    POD_CHECK_FAILS(pod_import_images(f, "/nowhere/x.h5", &o), POD_E_IO, "cannot write");
+    POD_CHECK_OK(pod_import_images(f, in_folder(f, "../other.h5"), &o));
+    CU_ASSERT(access(in_folder(f, "a/n1.jpg"), F_OK) == 0);
 }
 
 static void nothing_is_left(void)
 {
-    folder f = new_folder(), nowhere = new_folder();
+    const char *f = pod_test_folder(), *nowhere = pod_test_folder();
     outcome x;
-    char path[MAX_PATH_BYTES];
-    CU_ASSERT(rmdir(nowhere.path) == 0);
-    POD_CHECK_FAILS(run_import(&nowhere, (pod_import_images_options){0}, &x), POD_E_IO,
+    CU_ASSERT(rmdir(nowhere) == 0);
+    POD_CHECK_FAILS(run_import(nowhere, (pod_import_images_options){0}, &x), POD_E_IO,
                     ": cannot be read as a folder: No such file");
-    POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){0}, &x), POD_E_FORMAT,
+    POD_CHECK_FAILS(run_import(f, (pod_import_images_options){0}, &x), POD_E_FORMAT,
                     "has no folders of images");
-    make_folder(&f, "a");
+    make_folder(f, "a");
     pod_import_images_options skip = {.skip_bad = true};
-    POD_CHECK_FAILS(run_import(&f, skip, &x), POD_E_FORMAT, "no image is left");
-    add_image(&f, "a/only.jpg", 10);
-    POD_CHECK_FAILS(run_import(&f, skip, &x), POD_E_FORMAT, "1 file, none of them to test");
-    pod_test_spill(in_folder(&f, "a/z.jpg", path), "", 0);
+    POD_CHECK_FAILS(run_import(f, skip, &x), POD_E_FORMAT, "no image is left");
+    add_image(f, "a/only.jpg", 10);
+    POD_CHECK_FAILS(run_import(f, skip, &x), POD_E_FORMAT, "1 file, none of them to test");
+    pod_test_spill(in_folder(f, "a/z.jpg"), "", 0);
     skip.test_share = 0.5;
-    POD_CHECK_FAILS(run_import(&f, skip, &x), POD_E_FORMAT, "1 file, none of them to train");
-    CU_ASSERT(!is_there(&f, ".h5"));
+    POD_CHECK_FAILS(run_import(f, skip, &x), POD_E_FORMAT, "1 file, none of them to train");
+    CU_ASSERT(!is_there(f, ".h5"));
 }
 
 /* ---- the real things ------------------------------------------------------------------------- */
@@ -351,9 +311,7 @@ static void check_real(const real *r)
         pod_test_skip(r->name, "the data set is not here");
         return;
     }
-    char from[MAX_PATH_BYTES], path[MAX_PATH_BYTES];
-    snprintf(from, sizeof from, "%s%s", at, r->below);
-    snprintf(path, sizeof path, "%s/%s.h5", pod_test_dir(), r->name);
+    const char *path = pod_test_path("%s.h5", r->name);
     pod_log silent = pod_log_start(1, NULL, NULL, "off", true);
     const pod_import_images_options o = {.height = 32,
                                          .width = 32,
@@ -363,9 +321,8 @@ static void check_real(const real *r)
                                          .n_threads = 2,
                                          .log = &silent};
     pod_dataset *d = NULL;
-    POD_CHECK_OK(pod_import_images(from, path, &o));
-    POD_CHECK_OK(pod_dataset_open(path, 0, &d));
-    if (!d) return;
+    POD_CHECK_OK(pod_import_images(beside(at, r->below), path, &o));
+    POD_NEED_OK(pod_dataset_open(path, 0, &d));
     POD_CHECK(d->info.n_samples[0] == r->n_train && d->info.n_samples[1] == r->n_test,
               "%s: %d to train, %d to test", r->name, (int)d->info.n_samples[0],
               (int)d->info.n_samples[1]);

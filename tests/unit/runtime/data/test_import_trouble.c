@@ -131,16 +131,14 @@ static const struct bad {
 static void bad_images_are_named(void)
 {
     for (size_t i = 0; i < sizeof bads / sizeof bads[0]; i++) {
-        folder f = numbered_folder();
+        const char *f = numbered_folder();
         outcome x;
-        char path[MAX_PATH_BYTES];
-        bads[i].make(in_folder(&f, bads[i].name, path));
-        POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){.n_threads = 2}, &x),
+        bads[i].make(in_folder(f, bads[i].name));
+        POD_CHECK_FAILS(run_import(f, (pod_import_images_options){.n_threads = 2}, &x),
                         POD_E_FORMAT, bads[i].why);
         CU_ASSERT(!strchr(pod_error_text(), '\n'));
-        CU_ASSERT(!is_there(&f, ".h5") && !is_there(&f, ".h5.part"));
-        POD_CHECK_OK(run_import(&f, (pod_import_images_options){.skip_bad = true}, &x));
-        if (!x.d) continue;
+        CU_ASSERT(!is_there(f, ".h5") && !is_there(f, ".h5.part"));
+        x = IMPORTED(f, .skip_bad = true);
         POD_CHECK(strstr(x.said, bads[i].why) && strstr(x.said, "; left out\n"), "%s", x.said);
         CU_ASSERT(x.d->info.n_samples[0] + x.d->info.n_samples[1] == 10);
         CU_ASSERT(x.d->info.n_classes == 3);
@@ -151,22 +149,18 @@ static void bad_images_are_named(void)
 /* All that cannot be used is named in one line, up to a few, and counted; skipped, in a few lines. */
 static void many_bad_images(void)
 {
-    folder f = numbered_folder();
-    char path[MAX_PATH_BYTES], name[32];
+    const char *f = numbered_folder();
     outcome x;
-    a_folder(in_folder(&f, "bb", path));
-    for (int i = 1; i <= 400; i++) {
-        snprintf(name, sizeof name, "b/x%d.png", i);
-        make_text(in_folder(&f, name, path));
-    }
-    POD_CHECK_FAILS(run_import(&f, (pod_import_images_options){.n_threads = 2}, &x), POD_E_FORMAT,
+    a_folder(in_folder(f, "bb"));
+    for (int i = 1; i <= 400; i++) make_text(in_folder(f, pod_test_text("b/x%d.png", i)));
+    POD_CHECK_FAILS(run_import(f, (pod_import_images_options){.n_threads = 2}, &x), POD_E_FORMAT,
                     ": 401 files cannot be used (--on-bad-image skip leaves them out): ");
     POD_CHECK(strstr(pod_error_text(), "/bb: a class folder without images; ") &&
                   strstr(pod_error_text(), "/b/x1.png: neither a JPEG nor a PNG; "),
               "%s", pod_error_text());
     CU_ASSERT(strstr(pod_error_text(), " more") != NULL && !strchr(pod_error_text(), '\n'));
-    CU_ASSERT(x.said[0] == '\0' && !is_there(&f, ".h5") && !is_there(&f, ".h5.part"));
-    POD_CHECK_OK(run_import(&f, (pod_import_images_options){.skip_bad = true}, &x));
+    CU_ASSERT(x.said[0] == '\0' && !is_there(f, ".h5") && !is_there(f, ".h5.part"));
+    x = IMPORTED(f, .skip_bad = true);
     int n_warnings = 0;
     for (const char *p = x.said; (p = strstr(p, "left out\n")); p++) n_warnings++;
     POD_CHECK(n_warnings == 6 && strstr(x.said, "warning: 396 more like these are left out\n"),
@@ -179,24 +173,21 @@ static void many_bad_images(void)
 static void a_class_that_skipping_empties(void)
 {
     for (int is_split = 0; is_split < 2; is_split++) {
-        folder f = numbered_folder();
-        char path[MAX_PATH_BYTES], other[MAX_PATH_BYTES];
-        outcome x;
-        a_folder(in_folder(&f, "ab", path));
-        make_text(in_folder(&f, "ab/1.png", path));
+        const char *f = numbered_folder();
+        a_folder(in_folder(f, "ab"));
+        make_text(in_folder(f, "ab/1.png"));
         if (is_split) {
-            folder above = new_folder();
-            CU_ASSERT(rename(f.path, in_folder(&above, "train", path)) == 0);
-            make_folder(&above, "test");
-            make_folder(&above, "test/c");
-            add_image(&above, "test/c/1.jpg", 50);
-            make_text(in_folder(&above, "test/c/2.jpg", other));
+            const char *above = pod_test_folder();
+            CU_ASSERT(rename(f, in_folder(above, "train")) == 0);
+            make_folder(above, "test");
+            make_folder(above, "test/c");
+            add_image(above, "test/c/1.jpg", 50);
+            make_text(in_folder(above, "test/c/2.jpg"));
             f = above;
         }
-        POD_CHECK_OK(run_import(&f, (pod_import_images_options){.skip_bad = true}, &x));
+        outcome x = IMPORTED(f, .skip_bad = true);
         POD_CHECK(strstr(x.said, "warning: class 'ab' has no image that can be used; left out\n"),
                   "%s", x.said);
-        if (!x.d) continue;
         CU_ASSERT(x.d->info.n_classes == 3);
         check_splits(x.d, is_split ? "1a 2b 3c 4a 5b 6c 7a 8b 9c 10a" : "1a 2b 3c 4a 5b 6c 7a 8b",
                      is_split ? "5c" : "9c 10a");
@@ -230,20 +221,20 @@ static const struct trouble {
 
 static void troubles_of_the_host(void)
 {
-    folder f = numbered_folder();
+    const char *f = numbered_folder();
     outcome x;
     for (size_t i = 0; i < 2 * sizeof troubles / sizeof troubles[0]; i++) {
         const struct trouble *t = &troubles[i / 2];
         const bool skip = i % 2 == 1;
         fault = (struct fault){.call = t->call, .path = t->path, .error = t->error};
-        const pod_status s = run_import(&f, (pod_import_images_options){.skip_bad = skip}, &x);
+        const pod_status s = run_import(f, (pod_import_images_options){.skip_bad = skip}, &x);
         fault = (struct fault){0};
         const bool is_left_out = skip && t->n_left > 0;
         POD_CHECK(s == (is_left_out ? POD_OK : t->status), "case %zu: %s %s", i / 2,
                   pod_status_name(s), pod_error_text());
         POD_CHECK(strstr(is_left_out ? x.said : pod_error_text(), t->why), "case %zu: %s%s", i / 2,
                   pod_error_text(), x.said);
-        CU_ASSERT(s == POD_OK || !is_there(&f, ".h5.part"));
+        CU_ASSERT(s == POD_OK || !is_there(f, ".h5.part"));
         if (!x.d) continue;
         CU_ASSERT(x.d->info.n_samples[0] + x.d->info.n_samples[1] == t->n_left);
         CU_ASSERT(x.d->info.n_classes == (t->n_left == 7 ? 2 : 3));
@@ -253,10 +244,10 @@ static void troubles_of_the_host(void)
 
 static void made_shorter_meanwhile(void)
 {
-    folder f = numbered_folder();
+    const char *f = numbered_folder();
     outcome x;
     fault = (struct fault){.is_short = true};
-    const pod_status s = run_import(&f, (pod_import_images_options){0}, &x);
+    const pod_status s = run_import(f, (pod_import_images_options){0}, &x);
     fault = (struct fault){0};
     POD_CHECK(s == POD_E_FORMAT && strstr(pod_error_text(), "a/n1.jpg: ends after 100 of its "),
               "%s", pod_error_text());
@@ -265,10 +256,9 @@ static void made_shorter_meanwhile(void)
 /* readdir says by errno alone whether a folder has ended. */
 static void old_errors_are_none(void)
 {
-    folder f = numbered_folder();
-    outcome x;
+    const char *f = numbered_folder();
     fault.n_dirty = 0;
-    POD_CHECK_OK(run_import(&f, (pod_import_images_options){0}, &x));
+    outcome x = IMPORTED(f, 0);
     POD_CHECK(fault.n_dirty == 0, "%d", fault.n_dirty);
     pod_dataset_close(x.d);
 }
@@ -283,7 +273,7 @@ static void *stand_by(void *arg)
 }
 
 /* The status of a process that imports f, to which the signal comes on the way. */
-static int import_and_end(const folder *f, int signal_number, void (*handler)(int), bool skip)
+static int import_and_end(const char *f, int signal_number, void (*handler)(int), bool skip)
 {
     fflush(NULL);
     const pid_t child = fork();
@@ -305,22 +295,23 @@ static void a_signal_leaves_nothing(void)
 {
     static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < 2 * sizeof ends / sizeof ends[0]; i++) {
-        folder f = numbered_folder();
-        char path[MAX_PATH_BYTES], older[16] = "";
-        FILE *file = fopen(beside(&f, ".h5", path), "w");
+        const char *f = numbered_folder();
+        const char *path = beside(f, ".h5");
+        char older[16] = "";
+        FILE *file = fopen(beside(f, ".h5"), "w");
         if (file) fputs("older", file);
         if (file) fclose(file);
-        const int status = import_and_end(&f, ends[i / 2], SIG_DFL, i % 2 == 1);
+        const int status = import_and_end(f, ends[i / 2], SIG_DFL, i % 2 == 1);
         POD_CHECK(WIFSIGNALED(status) && WTERMSIG(status) == ends[i / 2], "status %d", status);
-        CU_ASSERT(!is_there(&f, ".h5.part"));
+        CU_ASSERT(!is_there(f, ".h5.part"));
         file = fopen(path, "r");
         CU_ASSERT(file && fgets(older, sizeof older, file) && strcmp(older, "older") == 0);
         if (file) fclose(file);
     }
-    folder f = numbered_folder();
-    const int status = import_and_end(&f, SIGHUP, SIG_IGN, false);
+    const char *f = numbered_folder();
+    const int status = import_and_end(f, SIGHUP, SIG_IGN, false);
     POD_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "nohup: status %d", status);
-    CU_ASSERT(is_there(&f, ".h5"));
+    CU_ASSERT(is_there(f, ".h5"));
 }
 
 POD_TEST_SUITE("runtime.import_trouble", {"bad_images_are_named", bad_images_are_named},

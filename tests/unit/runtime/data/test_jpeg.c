@@ -13,11 +13,13 @@
 
 static const pod_image_want any_size = {.channels = 3, .least_height = 1, .least_width = 1};
 
-static pod_image_decoder *new_decoder(void)
+static pod_image_decoder *decoder;
+
+static int open_decoder(void) { return pod__image_decoder_create(&decoder) == POD_OK ? 0 : 1; }
+static int close_decoder(void)
 {
-    pod_image_decoder *j = NULL;
-    POD_CHECK_OK(pod__image_decoder_create(&j));
-    return j;
+    pod__image_decoder_destroy(decoder);
+    return 0;
 }
 
 /* ---- the decoder ----------------------------------------------------------------------------- */
@@ -45,8 +47,6 @@ static void decodes_and_reduces(void)
     } cases[] = {{64, 64, 64, 64, 64},   {64, 64, 65, 64, 64},   {64, 64, 33, 64, 64},
                  {64, 64, 32, 32, 32},   {200, 304, 50, 50, 76}, {203, 300, 25, 26, 38},
                  {203, 300, 26, 26, 38}, {203, 300, 27, 51, 75}, {33, 32, 1, 5, 4}};
-    pod_image_decoder *j = new_decoder();
-    if (!j) return;
     for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
         const pod_test_jpeg made = {.height = cases[i / 2].height,
                                     .width = cases[i / 2].width,
@@ -59,7 +59,7 @@ static void decodes_and_reduces(void)
         pod_image image = {0};
         size_t bytes;
         uint8_t *file = pod_test_jpeg_make(&made, &bytes);
-        POD_CHECK_OK(pod__image_decode(j, file, bytes, &want, &image));
+        POD_CHECK_OK(pod__image_decode(decoder, file, bytes, &want, &image));
         POD_CHECK(image.height == cases[i / 2].out_height && image.width == cases[i / 2].out_width,
                   "case %zu: %d x %d", i / 2, (int)image.height, (int)image.width);
         CU_ASSERT(image.file_height == made.height && image.file_width == made.width);
@@ -67,7 +67,6 @@ static void decodes_and_reduces(void)
         check_halves(&image, 3, made.left, made.right);
         free(file);
     }
-    pod__image_decoder_destroy(j);
 }
 
 /* ITU-R BT.601: 0.299 R + 0.587 G + 0.114 B. */
@@ -81,23 +80,21 @@ static void colours(void)
     const pod_image_want want_grey = {.channels = 1, .least_height = 32, .least_width = 48};
     const pod_image_want want_colour = {.channels = 3, .least_height = 32, .least_width = 48};
     const uint8_t red[] = {76}, green[] = {150};
-    pod_image_decoder *j = new_decoder();
     pod_image image = {0};
     size_t n[3];
     uint8_t *file[3] = {pod_test_jpeg_make(&colour, &n[0]), pod_test_jpeg_make(&grey, &n[1]),
                         pod_test_jpeg_make(&cmyk, &n[2])};
-    POD_CHECK_OK(pod__image_decode(j, file[0], n[0], &want_grey, &image));
+    POD_CHECK_OK(pod__image_decode(decoder, file[0], n[0], &want_grey, &image));
     check_halves(&image, 1, red, green);
-    POD_CHECK_OK(pod__image_decode(j, file[1], n[1], &want_grey, &image));
+    POD_CHECK_OK(pod__image_decode(decoder, file[1], n[1], &want_grey, &image));
     check_halves(&image, 1, grey.left, grey.right);
-    POD_CHECK_FAILS(pod__image_decode(j, file[1], n[1], &want_colour, &image), POD_E_FORMAT,
+    POD_CHECK_FAILS(pod__image_decode(decoder, file[1], n[1], &want_colour, &image), POD_E_FORMAT,
                     "grey, need colour");
-    POD_CHECK_FAILS(pod__image_decode(j, file[2], n[2], &want_colour, &image), POD_E_FORMAT,
+    POD_CHECK_FAILS(pod__image_decode(decoder, file[2], n[2], &want_colour, &image), POD_E_FORMAT,
                     "CMYK, need RGB or grey");
-    POD_CHECK_OK(pod__image_decode(j, file[0], n[0], &want_colour, &image)); /* it goes on */
+    POD_CHECK_OK(pod__image_decode(decoder, file[0], n[0], &want_colour, &image)); /* it goes on */
     check_halves(&image, 3, colour.left, colour.right);
     for (int i = 0; i < 3; i++) free(file[i]);
-    pod__image_decoder_destroy(j);
 }
 
 /* Adobe's marker: ff ee, its length in 2 bytes, "Adobe", then 6 bytes and the transform. */
@@ -125,16 +122,15 @@ static void converts(void)
         {133, 0, 43}, /* light 84.6, 343.9, 200.4: ink 170, 0, 55, by 200 / 255 */
         {1, 33, 53}}; /* 5 * 55 / 255, 155 * 55 / 255, 245 * 55 / 255 */
     static const uint8_t right[N_KINDS][3] = {{40, 128, 128}, {215, 215, 215}, {0, 0, 0}};
-    pod_image_decoder *j = new_decoder();
     pod_image image = {0};
     pod_image_want want = {.channels = 3, .convert = true, .least_height = 32, .least_width = 48};
     size_t n;
     uint8_t *file = pod_test_jpeg_make(&grey, &n);
-    POD_CHECK_OK(pod__image_decode(j, file, n, &want, &image));
+    POD_CHECK_OK(pod__image_decode(decoder, file, n, &want, &image));
     check_halves(&image, 3, (uint8_t[]){30, 30, 30}, (uint8_t[]){200, 200, 200});
     CU_ASSERT(image.traits == POD_IMAGE_FROM_GREY);
     want.channels = 1;
-    POD_CHECK_OK(pod__image_decode(j, file, n, &want, &image));
+    POD_CHECK_OK(pod__image_decode(decoder, file, n, &want, &image));
     CU_ASSERT(image.traits == 0);
     free(file);
     for (int kind = 0; kind < N_KINDS; kind++) {
@@ -144,11 +140,11 @@ static void converts(void)
         if (kind == YCCK) adobe[15] = 2;
         if (kind == NO_ADOBE) adobe[1] = 0xed; /* another marker, which nobody reads */
         want.channels = 3;
-        POD_CHECK_OK(pod__image_decode(j, file, n, &want, &image));
+        POD_CHECK_OK(pod__image_decode(decoder, file, n, &want, &image));
         check_halves(&image, 3, left[kind], right[kind]);
         CU_ASSERT(image.traits == POD_IMAGE_FROM_CMYK);
         want.channels = 1;
-        POD_CHECK_OK(pod__image_decode(j, file, n, &want, &image));
+        POD_CHECK_OK(pod__image_decode(decoder, file, n, &want, &image));
         uint8_t y[2];
         for (int side = 0; side < 2; side++) {
             const uint8_t *c = side ? right[kind] : left[kind];
@@ -156,18 +152,16 @@ static void converts(void)
         }
         check_halves(&image, 1, &y[0], &y[1]);
         want.convert = false;
-        POD_CHECK_FAILS(pod__image_decode(j, file, n, &want, &image), POD_E_FORMAT,
+        POD_CHECK_FAILS(pod__image_decode(decoder, file, n, &want, &image), POD_E_FORMAT,
                         "CMYK, need RGB or grey");
         want.convert = true;
         free(file);
     }
-    pod__image_decoder_destroy(j);
 }
 
 /* A file cut anywhere is refused, and the decoder serves the next one. */
 static void cut_anywhere(void)
 {
-    pod_image_decoder *j = new_decoder();
     for (int progressive = 0; progressive < 2; progressive++) {
         const pod_test_jpeg made = {.height = 40,
                                     .width = 40,
@@ -181,14 +175,13 @@ static void cut_anywhere(void)
             uint8_t *part = malloc(n ? n : 1); /* exactly as long, for the sanitizer */
             if (!part) break;
             memcpy(part, file, n);
-            POD_CHECK(pod__image_decode(j, part, n, &any_size, &image) == POD_E_FORMAT,
+            POD_CHECK(pod__image_decode(decoder, part, n, &any_size, &image) == POD_E_FORMAT,
                       "%zu of %zu bytes are an image", n, bytes);
             free(part);
         }
-        POD_CHECK_OK(pod__image_decode(j, file, bytes, &any_size, &image));
+        POD_CHECK_OK(pod__image_decode(decoder, file, bytes, &any_size, &image));
         free(file);
     }
-    pod__image_decoder_destroy(j);
 }
 
 /* `more` bytes of `filler` stand before the last marker, or before the first scan. */
@@ -207,7 +200,6 @@ static void bytes_that_nobody_reads(void)
 {
     const pod_test_jpeg made = {
         .height = 40, .width = 48, .components = 3, .left = {250, 10, 30}, .right = {20, 90, 200}};
-    pod_image_decoder *j = new_decoder();
     pod_image image = {0};
     size_t bytes;
     uint8_t *file = pod_test_jpeg_make(&made, &bytes);
@@ -215,26 +207,24 @@ static void bytes_that_nobody_reads(void)
         static const size_t more[] = {20, 300, 50, 64};
         const size_t at = i == 3 ? 20 : bytes - 2; /* behind APP0, or before the end of image */
         uint8_t *filled = with_filler(file, bytes, at, more[i], i == 2 ? 0x55 : 0);
-        POD_CHECK_OK(pod__image_decode(j, filled, bytes + more[i], &any_size, &image));
+        POD_CHECK_OK(pod__image_decode(decoder, filled, bytes + more[i], &any_size, &image));
         CU_ASSERT(image.traits == POD_IMAGE_FLAWED);
         const pod_image_want whole = {.channels = 3, .least_height = 40, .least_width = 48};
-        POD_CHECK_OK(pod__image_decode(j, filled, bytes + more[i], &whole, &image));
+        POD_CHECK_OK(pod__image_decode(decoder, filled, bytes + more[i], &whole, &image));
         check_halves(&image, 3, made.left, made.right);
-        POD_CHECK_FAILS(pod__image_decode(j, filled, bytes + more[i] - 2, &any_size, &image),
+        POD_CHECK_FAILS(pod__image_decode(decoder, filled, bytes + more[i] - 2, &any_size, &image),
                         POD_E_FORMAT, "Premature end");
         free(filled);
     }
-    POD_CHECK_OK(pod__image_decode(j, file, bytes, &any_size, &image));
+    POD_CHECK_OK(pod__image_decode(decoder, file, bytes, &any_size, &image));
     CU_ASSERT(image.traits == 0); /* it forgets the last one's */
     free(file);
-    pod__image_decoder_destroy(j);
 }
 
 /* Reduced by 8, 4 or 2, an image of odd size keeps its right edge: the last column is of what
  * stands there, not of a rest that was cut off or padded with black. */
 static void right_edges_stay(void)
 {
-    pod_image_decoder *j = new_decoder();
     for (int width = 57; width <= 72; width++)
         for (int64_t least = 8; least <= 32; least *= 2) {
             const pod_test_jpeg made = {.height = 65,
@@ -246,14 +236,13 @@ static void right_edges_stay(void)
             pod_image image = {0};
             size_t bytes;
             uint8_t *file = pod_test_jpeg_make(&made, &bytes);
-            POD_CHECK_OK(pod__image_decode(j, file, bytes, &want, &image));
+            POD_CHECK_OK(pod__image_decode(decoder, file, bytes, &want, &image));
             const uint8_t *last = image.pixels + 3 * (image.height * image.width - 1);
             for (int c = 0; c < 3; c++)
                 POD_CHECK(abs(last[c] - made.right[c]) <= 4, "%d wide: %d in the last column",
                           width, last[c]);
             free(file);
         }
-    pod__image_decoder_destroy(j);
 }
 
 /* Behind the start of frame stand 1 byte of precision and 2 each of height and width. */
@@ -267,19 +256,17 @@ static uint8_t *frame_of(uint8_t *file, size_t bytes)
 static void refuses(void)
 {
     const pod_test_jpeg made = {.height = 40, .width = 40, .components = 3};
-    pod_image_decoder *j = new_decoder();
     pod_image image = {0};
     size_t bytes;
     uint8_t *file = pod_test_jpeg_make(&made, &bytes), *frame = frame_of(file, bytes);
     if (!frame) return;
     memset(frame + 1, 0xf0, 4);
-    POD_CHECK_FAILS(pod__image_decode(j, file, bytes, &any_size, &image), POD_E_FORMAT,
+    POD_CHECK_FAILS(pod__image_decode(decoder, file, bytes, &any_size, &image), POD_E_FORMAT,
                     "61680 x 61680 pixels, at most 67108864");
     frame[0] = 12;
-    POD_CHECK_FAILS(pod__image_decode(j, file, bytes, &any_size, &image), POD_E_FORMAT,
+    POD_CHECK_FAILS(pod__image_decode(decoder, file, bytes, &any_size, &image), POD_E_FORMAT,
                     "precision");
     free(file);
-    pod__image_decoder_destroy(j);
 }
 
 /* Whether a file is whole does not depend on the size at which it is to come out: so that the
@@ -287,7 +274,6 @@ static void refuses(void)
 static void damaged_at_any_size(void)
 {
     static const pod_image_want large = {.channels = 3, .least_height = 99, .least_width = 99};
-    pod_image_decoder *j = new_decoder();
     int n_good = 0;
     for (int round = 0; round < 600; round++) {
         const pod_test_jpeg made = {.height = 70,
@@ -300,14 +286,13 @@ static void damaged_at_any_size(void)
         pod_image image = {0};
         uint8_t *file = pod_test_jpeg_make(&made, &bytes);
         file[(size_t)(20 + round * 7919 % ((int)bytes - 20))] ^= (uint8_t)(1 << round % 8);
-        const pod_status s = pod__image_decode(j, file, bytes, &large, &image);
+        const pod_status s = pod__image_decode(decoder, file, bytes, &large, &image);
         n_good += s == POD_OK;
-        POD_CHECK(pod__image_decode(j, file, bytes, &any_size, &image) == s,
+        POD_CHECK(pod__image_decode(decoder, file, bytes, &any_size, &image) == s,
                   "round %d: %s at its size: %s", round, pod_status_name(s), pod_error_text());
         free(file);
     }
     POD_CHECK(n_good > 50 && n_good < 550, "%d of 600 are good", n_good);
-    pod__image_decoder_destroy(j);
 }
 
 static int64_t address_bytes(void)
@@ -332,23 +317,20 @@ static void no_memory(void)
     uint8_t *file = pod_test_jpeg_make(&made, &bytes);
     /* the library's own limit, in thousands of bytes */
     setenv("JPEGMEM", "1000", 1);
-    pod_image_decoder *j = new_decoder();
-    POD_CHECK_FAILS(pod__image_decode(j, file, bytes, &want, &image), POD_E_NOMEM, "Backing store");
-    pod__image_decoder_destroy(j);
+    POD_CHECK_FAILS(pod__image_decode(decoder, file, bytes, &want, &image), POD_E_NOMEM,
+                    "Backing store");
     unsetenv("JPEGMEM");
-    j = new_decoder();
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they need all addresses */
     struct rlimit old, tight;
     getrlimit(RLIMIT_AS, &old);
     tight = old;
     tight.rlim_cur = (rlim_t)(address_bytes() + (16 << 20));
     setrlimit(RLIMIT_AS, &tight);
-    POD_CHECK_FAILS(pod__image_decode(j, file, bytes, &want, &image), POD_E_NOMEM,
+    POD_CHECK_FAILS(pod__image_decode(decoder, file, bytes, &want, &image), POD_E_NOMEM,
                     "Insufficient memory");
     setrlimit(RLIMIT_AS, &old);
 #endif
-    POD_CHECK_OK(pod__image_decode(j, file, bytes, &want, &image)); /* it goes on */
-    pod__image_decoder_destroy(j);
+    POD_CHECK_OK(pod__image_decode(decoder, file, bytes, &want, &image)); /* it goes on */
     free(file);
 }
 
@@ -461,9 +443,11 @@ static void boxes_in_the_middle(void)
     }
 }
 
-POD_TEST_SUITE("runtime.jpeg", {"decodes_and_reduces", decodes_and_reduces}, {"colours", colours},
-               {"converts", converts}, {"cut_anywhere", cut_anywhere},
-               {"damaged_at_any_size", damaged_at_any_size}, {"no_memory", no_memory},
-               {"bytes_that_nobody_reads", bytes_that_nobody_reads},
-               {"right_edges_stay", right_edges_stay}, {"refuses", refuses}, {"resizes", resizes},
-               {"keeps", keeps}, {"boxes_in_the_middle", boxes_in_the_middle});
+POD_TEST_SUITE_WITH("runtime.jpeg", open_decoder, close_decoder,
+                    {"decodes_and_reduces", decodes_and_reduces}, {"colours", colours},
+                    {"converts", converts}, {"cut_anywhere", cut_anywhere},
+                    {"damaged_at_any_size", damaged_at_any_size}, {"no_memory", no_memory},
+                    {"bytes_that_nobody_reads", bytes_that_nobody_reads},
+                    {"right_edges_stay", right_edges_stay}, {"refuses", refuses},
+                    {"resizes", resizes}, {"keeps", keeps},
+                    {"boxes_in_the_middle", boxes_in_the_middle});

@@ -75,7 +75,6 @@ static void check_seconds(const char *what, double got, double want)
 }
 
 typedef struct costed {
-    pod_arena *arena;
     pod_machine *machine;
     const pod_program *program;
     pod_instr_time time[64];
@@ -84,17 +83,11 @@ typedef struct costed {
 static bool cost(int n_cores, size_t tile_bytes, costed *c)
 {
     *c = (costed){.machine = made_machine()};
-    if (!c->machine || pod_arena_create(NULL, &c->arena) != POD_OK) return false;
-    c->program = compile(c->arena, n_cores, tile_bytes);
+    if (!c->machine) return false;
+    c->program = compile(pod_test_arena(), n_cores, tile_bytes);
     if (!c->program || c->program->n_instrs > 64) return false;
     POD_CHECK_OK(pod_cost_program(c->machine, c->program, c->time));
     return true;
-}
-
-static void release(costed *c)
-{
-    pod_arena_destroy(c->arena);
-    free(c->machine);
 }
 
 static void takes_what_was_measured(void)
@@ -109,7 +102,7 @@ static void takes_what_was_measured(void)
             if (strcmp(c.program->instr[i].op, "relu") == 0)
                 CU_ASSERT_EQUAL(c.time[i].bound, POD_BOUND_VECTOR);
     }
-    release(&c);
+    free(c.machine);
 }
 
 /* Half the samples each, and 1 + 0.6 / 3 times as long, since two of four cores work. */
@@ -117,7 +110,7 @@ static void cores_crowd_each_other(void)
 {
     costed c;
     if (cost(2, 0, &c)) check_seconds("relu", seconds_of(c.program, c.time, "relu"), 1.2e-6);
-    release(&c);
+    free(c.machine);
 }
 
 /* A third of the samples each, on half a core each. */
@@ -126,7 +119,7 @@ static void ranks_take_turns(void)
     costed c;
     if (cost(6, 0, &c))
         check_seconds("relu", seconds_of(c.program, c.time, "relu"), 2e-6 / 6 * 1.6 * 6 / 4);
-    release(&c);
+    free(c.machine);
 }
 
 /* One instruction: the ops of three tiles, and x in, y out at 20 GB/s. */
@@ -151,7 +144,7 @@ static void tiles_wait_for_memory(void)
             check_seconds("ops", c.time[i].vector_s, ops_s + sum_s);
         }
     }
-    release(&c);
+    free(c.machine);
 }
 
 /* Two of four cores: what is in tiles takes 1 + 0.2 / 3 times as long, the rest 1 + 0.6 / 3. */
@@ -169,7 +162,7 @@ static void tiles_crowd_less(void)
         }
         CU_ASSERT_EQUAL(n_tiled, 1);
     }
-    release(&c);
+    free(c.machine);
 }
 
 static void names_what_is_missing(void)
@@ -188,7 +181,7 @@ static void names_what_is_missing(void)
         POD_CHECK_FAILS(pod_cost_program(c.machine, c.program, c.time), POD_E_INVALID,
                         "machine: not measured yet");
     }
-    release(&c);
+    free(c.machine);
 }
 
 POD_TEST_SUITE("runtime.cost_host", {"takes what was measured", takes_what_was_measured},

@@ -68,9 +68,8 @@ static int32_t find(const pod_program *p, const char *op)
  * not stored. 64 samples take what 128 do, but for rows that stream through the matrix unit. */
 static void by_hand(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     const pod_machine m = round_machine();
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     for (int64_t n = 64; n <= 128; n += 64) {
         const pod_program *p = program_of(a, n, false);
         const pod_instr_time *time = times_of(a, &m, p);
@@ -90,15 +89,13 @@ static void by_hand(void)
         CU_ASSERT_DOUBLE_EQUAL(of_mean->memory_s, (2 + 4) * mean / 100e9, 1e-15);
         CU_ASSERT_DOUBLE_EQUAL(seconds, conv->seconds + of_mean->seconds, 1e-15);
     }
-    pod_arena_destroy(a);
 }
 
 /* The statistics are made as the convolution is; what they normalize is stored and read again. */
 static void sums_are_waited_for(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     const pod_machine m = round_machine();
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     const pod_program *p = program_of(a, 128, true);
     const pod_instr_time *time = times_of(a, &m, p);
     const double all = 100e9 * time[find(p, "conv2d")].memory_s;
@@ -112,15 +109,13 @@ static void sums_are_waited_for(void)
     POD_CHECK_OK(pod_cost_memory(&m, p, &bytes));
     CU_ASSERT((double)bytes > 4 * Y &&
               (double)bytes < 4 * Y + 4 * W); /* x and y, and little else */
-    pod_arena_destroy(a);
 }
 
 /* Of what a memory on the chip keeps only the input and the filter come from the large one. */
 static void chips_may_keep_values(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_machine m = round_machine();
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     const pod_program *p = program_of(a, 128, true);
     double moved[3] = {0};
     for (int i = 0; i < 3; i++) {
@@ -130,7 +125,6 @@ static void chips_may_keep_values(void)
     }
     CU_ASSERT(moved[0] >= moved[1] && moved[1] > moved[2]);
     CU_ASSERT(moved[2] >= 2 * Y + 4 * W && moved[2] < 2.2 * Y + 4 * W);
-    pod_arena_destroy(a);
 }
 
 static double total(const pod_machine *m, const pod_program *p, pod_arena *a)
@@ -149,8 +143,7 @@ static double total(const pod_machine *m, const pod_program *p, pod_arena *a)
 static void better_is_not_slower(void)
 {
     static const char *const mesh[] = {"1x1", "2x1"};
-    pod_arena *a;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    pod_arena *a = pod_test_arena();
     for (int net = 0; net < POD_TEST_N_NETS; net++)
         for (int k = 0; k < 2; k++) {
             const pod_test_plan plan = {.net = &pod_test_nets[net],
@@ -160,8 +153,7 @@ static void better_is_not_slower(void)
                                         .cpu = POD_CPU_REFERENCE_ONLY,
                                         .fusion = k == 1,
                                         .accumulate = 1 + 2 * k};
-            const pod_program *p = NULL;
-            POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+            const pod_program *p = pod_test_program(&plan);
             if (!p) continue;
             pod_machine m = round_machine();
             const double was = total(&m, p, a);
@@ -177,17 +169,14 @@ static void better_is_not_slower(void)
             }
             CU_ASSERT(now > 0 && now < was);
         }
-    pod_arena_destroy(a);
 }
 
 static void needs_all_numbers(void)
 {
-    pod_arena *a;
     pod_machine m = round_machine();
     pod_instr_time time[64];
     size_t bytes;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    const pod_program *p = program_of(a, 64, false);
+    const pod_program *p = program_of(pod_test_arena(), 64, false);
     m.vector_lanes = 0;
     POD_CHECK_FAILS(pod_cost_program(&m, p, time), POD_E_INVALID,
                     "machine round: its file has no vector_lanes");
@@ -198,7 +187,6 @@ static void needs_all_numbers(void)
         CU_ASSERT(m.memory_gib > 0 && m.instr_overhead_us > 0 && m.evaluation_start_s > 0);
         CU_ASSERT(m.vector_share <= 1 && m.memory_share <= 1);
     }
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("cost_pod", {"by_hand", by_hand}, {"sums_are_waited_for", sums_are_waited_for},

@@ -30,7 +30,7 @@ static step s;
 
 static void compile_plan(const pod_test_plan *plan)
 {
-    POD_CHECK_OK(pod_arena_create(NULL, &s.arena));
+    s.arena = pod_test_arena();
     POD_CHECK_OK(pod_test_compile(s.arena, plan, &s.program));
     CU_ASSERT_FATAL(s.program->n_instrs <= MAX_INSTRS);
     s.run = 0;
@@ -83,8 +83,6 @@ static void run(const pod_net *net, const double slow[], int core)
     pod_timeline_destroy(tl);
 }
 
-static void end(void) { pod_arena_destroy(s.arena); }
-
 /* One core has nobody to wait for. */
 static void test_one_core(void)
 {
@@ -94,7 +92,6 @@ static void test_one_core(void)
     CU_ASSERT_EQUAL(s.took, s.run);
     run(&fast, &half_as_fast, 0);
     CU_ASSERT_EQUAL(s.took, 2 * s.run);
-    end();
 }
 
 /* What a collective takes on its own; few elements are simulated as four a core. */
@@ -123,7 +120,6 @@ static void test_sum_of_parts(void)
          * to do alike. */
         CU_ASSERT((double)s.took < 1.02 * (double)sum);
         CU_ASSERT((double)s.took > 0.98 * (double)sum);
-        end();
     }
 }
 
@@ -132,12 +128,10 @@ static void test_overlap_gains(void)
     compile("2x2", true, 1);
     run(&fast, NULL, 0);
     const pod_time apart = s.took;
-    end();
     compile("2x2", false, 1);
     run(&fast, NULL, 0);
     CU_ASSERT(s.took < apart);
     CU_ASSERT(s.took >= s.run);
-    end();
 }
 
 /* How many collectives of this kind are in flight while the core runs something of a phase. */
@@ -191,7 +185,6 @@ static void test_overtaking(void)
         n_beside++;
     }
     POD_CHECK(n_beside > 0, "%d are in flight beside gradients", n_beside);
-    end();
 }
 
 /* A sharded update: buckets of gradients are scattered behind backward, and weights are gathered
@@ -215,7 +208,6 @@ static void test_sharded_overlap(void)
                             : n_scattered > 1 && n_gathered > 1,
                       "'%s', overlap %d: %d behind backward, %d behind the update", rules[k],
                       !apart, n_scattered, n_gathered);
-            end();
         }
         CU_ASSERT(took[0] < took[1]);
     }
@@ -236,7 +228,6 @@ static void test_straggler(void)
     CU_ASSERT(s.row.phase[POD_PHASE_REDUCE] > 2 * (s.run - update) - update); /* core 0 waits */
     run(&fast, slow, 2);
     CU_ASSERT(s.row.phase[POD_PHASE_REDUCE] < s.run);
-    end();
 }
 
 static void test_faster_links(void)
@@ -250,7 +241,6 @@ static void test_faster_links(void)
         before = s.took;
         for (int d = 0; d < POD_MESH_MAX_DIMS; d++) net.link_bytes_per_s[d] *= 4;
     }
-    end();
 }
 
 /* Events of the compute lane follow one another without gap: the row closes. */
@@ -271,7 +261,6 @@ static void test_timeline(void)
     CU_ASSERT_EQUAL(s.row.other, 0);
     CU_ASSERT_EQUAL(s.row.n_dropped, 0);
     CU_ASSERT(s.row.comm > 0);
-    end();
 }
 
 /* One of each class stands for all: the same times as every core's. */
@@ -285,7 +274,6 @@ static void test_classes(void)
         const pod_time by_classes = s.took;
         run(&fast, even, 0);
         CU_ASSERT_EQUAL(s.took, by_classes);
-        end();
     }
 }
 
@@ -309,7 +297,6 @@ static void test_failed_link(void)
     CU_ASSERT(use.link_bytes > use.message_bytes);
     CU_ASSERT_EQUAL(pod_exec_sim_link_bytes(e, failed), 0);
     pod_exec_sim_close(e);
-    end();
 }
 
 /* ---- noise ---------------------------------------------------------------------------------- */
@@ -355,7 +342,6 @@ static void test_noise(void)
             CU_ASSERT((took[0] == took[1]) == (shares[k] == 0));
         }
     }
-    end();
 }
 
 /* Alone a core takes as long as ever on average: the mean of n steps is within five standard
@@ -374,7 +360,6 @@ static void test_noise_alone(void)
     }
     const double error_ps = 1e12 * share * sqrt(variance / (N_NOISY * N_SEEDS));
     CU_ASSERT_DOUBLE_EQUAL(sum / N_SEEDS, (double)s.run, 5 * error_ps);
-    end();
 }
 
 static void test_noise_factors(void)

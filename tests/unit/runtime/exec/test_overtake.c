@@ -41,18 +41,15 @@ static void check_one(const pod_program *p, const bool is_preferred[], int32_t c
 
 static void check(pod_test_plan plan, const char *what, found *f)
 {
-    pod_arena *a;
-    const pod_program *p;
+    pod_arena *a = pod_test_arena();
     const bool *is_preferred;
     plan.mesh = "4x2";
     plan.net = &pod_test_nets[POD_TEST_BN_RESIDUAL];
     plan.cpu = POD_CPU_REFERENCE_ONLY;
     plan.bn_group = (pod_group){.dims = 3};
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    const pod_program *p = pod_test_program(&plan);
     POD_CHECK_OK(pod_overtakes(p, a, &is_preferred));
     for (int32_t c = 0; c < p->n_colls; c++) check_one(p, is_preferred, c, what, f);
-    pod_arena_destroy(a);
 }
 
 static void test_none_passes_what_is_sooner(void)

@@ -178,15 +178,12 @@ static void test_meshes(void)
     static const char *const meshes[] = {"1x1", "2x2", "4x2", "3x1"};
     uint64_t hash[4];
     for (int i = 0; i < 4; i++) {
-        pod_arena *a;
-        const pod_program *p;
         const pod_test_plan plan = {.net = &pod_test_nets[POD_TEST_BN_RESIDUAL],
                                     .precision = i % 2 ? POD_BF16 : POD_F32,
                                     .mesh = meshes[i],
                                     .bucket_bytes = 1 << 4 * i,
                                     .cpu = i < 2 ? pod_cpu_features() : POD_CPU_REFERENCE_ONLY};
-        POD_CHECK_OK(pod_arena_create(NULL, &a));
-        POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+        const pod_program *p = pod_test_program(&plan);
         pod_store *s = NULL;
         POD_CHECK_OK(pod_store_create(p, 0, 4, &s));
         hash[i] = pod_store_hash(s);
@@ -194,7 +191,6 @@ static void test_meshes(void)
                   hash[i], hash[0]);
         CU_ASSERT_EQUAL(pod_store_bytes(s), p->store_bytes);
         pod_store_destroy(s);
-        pod_arena_destroy(a);
     }
 }
 

@@ -9,17 +9,11 @@
 #define HEADING "job,event,time_s,ranks\n"
 
 /* Parses a copy, which lives in the arena like the result. */
-static pod_status parse(pod_arena *a, const char *text, pod_fleet *out)
+static pod_status parse(const char *text, pod_fleet *out)
 {
+    pod_arena *a = pod_test_arena();
     char *copy = pod_arena_text(a, "%s", text);
     return copy ? pod_fleet_parse(a, "f.csv", copy, out) : POD_E_NOMEM;
-}
-
-static pod_arena *make_arena(void)
-{
-    pod_arena *a = NULL;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    return a;
 }
 
 static void check_job(const pod_fleet *f, const char *name, double asked_s, double together_s,
@@ -38,10 +32,8 @@ static void check_job(const pod_fleet *f, const char *name, double asked_s, doub
  * b: 8 asked from 30 to 100 (560), had from 40 on (480), and has not ended; queued 10 s. */
 static void two_jobs(void)
 {
-    pod_arena *a = make_arena();
     pod_fleet f;
-    POD_CHECK_OK(parse(a,
-                       "# a fleet\n\n" HEADING ",capacity,0,16\n"
+    POD_CHECK_OK(parse("# a fleet\n\n" HEADING ",capacity,0,16\n"
                        "a,submit,0,8\na,allocate,10,4\na,allocate,20,8\n b , submit , 30 , 8 \r\n"
                        "b,allocate,40,8\na,allocate,50,0\na,allocate,60,8\na,end,90,\n"
                        ",capacity,100,16",
@@ -55,48 +47,39 @@ static void two_jobs(void)
     check_job(&f, "a", 720, 480, 40, 20);
     check_job(&f, "b", 560, 480, 0, 10);
     CU_ASSERT_TRUE(pod_fleet_find(&f, "c") == NULL);
-    pod_arena_destroy(a);
 }
 
 /* Without a capacity it is what was asked for: 4 x (10 - -10) + 2 x (30 - 20) = 100, of which 4 x 5
  * and 2 x 10 were together. The job that came again queues again. */
 static void again_without_capacity(void)
 {
-    pod_arena *a = make_arena();
     pod_fleet f;
-    POD_CHECK_OK(parse(a,
-                       HEADING "j,submit,-10,4\nj,allocate,5,4\nj,end,10,0\n"
+    POD_CHECK_OK(parse(HEADING "j,submit,-10,4\nj,allocate,5,4\nj,end,10,0\n"
                                "j,submit,20,2\nj,allocate,20,2\nj,end,30,",
                        &f));
     CU_ASSERT_TRUE(!f.has_capacity);
     CU_ASSERT_EQUAL(f.capacity_s, 100);
     check_job(&f, "j", 100, 40, 0, 15);
     CU_ASSERT_EQUAL(pod_fleet_goodput(&f), 0.4);
-    pod_arena_destroy(a);
 }
 
 /* 8 ranks for 10 s, then 4 for 10 s: 120; the job has 4 throughout: 80. */
 static void capacity_changes(void)
 {
-    pod_arena *a = make_arena();
     pod_fleet f;
-    POD_CHECK_OK(parse(a,
-                       HEADING ",capacity,0,8\nj,submit,0,4\nj,allocate,0,4\n,capacity,10,4\n"
+    POD_CHECK_OK(parse(HEADING ",capacity,0,8\nj,submit,0,4\nj,allocate,0,4\n,capacity,10,4\n"
                                "j,end,20,",
                        &f));
     CU_ASSERT_EQUAL(pod_fleet_goodput(&f), 80.0 / 120);
-    pod_arena_destroy(a);
 }
 
 static void no_time(void)
 {
-    pod_arena *a = make_arena();
     pod_fleet f;
-    POD_CHECK_OK(parse(a, HEADING, &f));
+    POD_CHECK_OK(parse(HEADING, &f));
     CU_ASSERT_TRUE(isnan(pod_fleet_goodput(&f)) && f.n_jobs == 0);
-    POD_CHECK_OK(parse(a, "\xef\xbb\xbf" HEADING "a,submit,0,4\r\na,end,1,\r\n", &f));
+    POD_CHECK_OK(parse("\xef\xbb\xbf" HEADING "a,submit,0,4\r\na,end,1,\r\n", &f));
     CU_ASSERT_EQUAL(f.n_jobs, 1);
-    pod_arena_destroy(a);
 }
 
 static void what_is_refused(void)
@@ -134,10 +117,8 @@ static void what_is_refused(void)
          "f.csv:5: capacity of 3 ranks, but jobs have 4", POD_E_FORMAT},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        pod_arena *a = make_arena();
         pod_fleet f;
-        POD_CHECK_FAILS(parse(a, bad[i].text, &f), bad[i].status, bad[i].part);
-        pod_arena_destroy(a);
+        POD_CHECK_FAILS(parse(bad[i].text, &f), bad[i].status, bad[i].part);
     }
 }
 
@@ -170,49 +151,43 @@ static void against_a_run(void)
         {"behind, and runs", 2e9, {"r", 4, 2e9 + 110, 2e9 + 170, 240, true}, NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        pod_arena *a = make_arena();
         pod_fleet f = {0};
         char text[256];
         snprintf(text, sizeof text,
                  HEADING "j,submit,%.0f,4\nj,allocate,%.0f,2\nj,allocate,%.0f,4\nj,end,%.0f,\n",
                  rows[i].since_s + 10, rows[i].since_s + 90, rows[i].since_s + 100,
                  rows[i].since_s + 160);
-        POD_CHECK_OK(parse(a, text, &f));
+        POD_CHECK_OK(parse(text, &f));
         const pod_fleet_job *j = pod_fleet_find(&f, "j");
         const pod_status s = pod_fleet_check(&f, j, &rows[i].run);
         POD_CHECK(rows[i].part ? s == POD_E_INVALID && strstr(pod_error_text(), rows[i].part)
                                : s == POD_OK,
                   "%s: %s", rows[i].what, s == POD_OK ? "let pass" : pod_error_text());
-        pod_arena_destroy(a);
     }
-    pod_arena *a = make_arena();
     pod_fleet f = {0};
     const pod_fleet_run run = {"r", 4, 0, 10, 40, false};
-    POD_CHECK_OK(parse(a, HEADING "j,submit,0,4\nj,allocate,5,2\n", &f));
+    POD_CHECK_OK(parse(HEADING "j,submit,0,4\nj,allocate,5,2\n", &f));
     POD_CHECK_FAILS(pod_fleet_check(&f, pod_fleet_find(&f, "j"), &run), POD_E_INVALID,
                     "together: 0");
-    POD_CHECK_OK(parse(a, HEADING "j,submit,0,4\nj,allocate,5,4\n", &f)); /* has not ended */
+    POD_CHECK_OK(parse(HEADING "j,submit,0,4\nj,allocate,5,4\n", &f)); /* has not ended */
     POD_CHECK_FAILS(pod_fleet_check(&f, pod_fleet_find(&f, "j"), &run), POD_E_INVALID,
                     "has no end, and till the last line so many rank-seconds together: 0, but");
     const pod_fleet_run runs = {"r", 4, 0, 10, 40, true};
     POD_CHECK_OK(pod_fleet_check(&f, pod_fleet_find(&f, "j"), &runs));
-    POD_CHECK_OK(parse(a, HEADING "j,submit,0,4\nj,allocate,5,4\nk,submit,20,4\n", &f));
+    POD_CHECK_OK(parse(HEADING "j,submit,0,4\nj,allocate,5,4\nk,submit,20,4\n", &f));
     POD_CHECK_OK(pod_fleet_check(&f, pod_fleet_find(&f, "j"), &run));
-    pod_arena_destroy(a);
 }
 
 static void from_a_file(void)
 {
     static const char text[] = HEADING "a,submit,0,4\na,allocate,1,4\na,end,4,\n";
-    pod_arena *a = make_arena();
+    pod_arena *a = pod_test_arena();
     pod_fleet f;
-    char path[600];
-    snprintf(path, sizeof path, "%s/jobs.csv", pod_test_dir());
+    const char *path = pod_test_path("jobs.csv");
     POD_CHECK_OK(pod_file_write_atomic(path, text, sizeof text - 1));
     POD_CHECK_OK(pod_fleet_read(a, path, &f));
     CU_ASSERT_EQUAL(pod_fleet_goodput(&f), 0.75);
     POD_CHECK_FAILS(pod_fleet_read(a, "absent.csv", &f), POD_E_IO, "absent.csv");
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("runtime.fleet", {"two jobs", two_jobs},

@@ -177,15 +177,12 @@ static double number(const cJSON *o, const char *key)
 
 static void file_closes_too(void)
 {
-    char path[600];
-    snprintf(path, sizeof path, "%s/goodput.json", pod_test_dir());
+    const char *path = pod_test_path("goodput.json");
     const pod_job_log l = make_job(false);
     const pod_account account = account_of(&l);
     POD_CHECK_OK(pod_goodput_write(path, "wall", "host", &account, &ideal));
-    pod_arena *a;
     char *text;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_file_read_text(a, path, 1 << 20, &text));
+    POD_CHECK_OK(pod_file_read_text(pod_test_arena(), path, 1 << 20, &text));
     cJSON *o = cJSON_Parse(text);
     POD_CHECK(o != NULL, "not JSON: %s", text);
     double sum = 0;
@@ -209,7 +206,6 @@ static void file_closes_too(void)
     CU_ASSERT_EQUAL(number(o, "max_productive_step"), 5);
     CU_ASSERT_TRUE(cJSON_IsFalse(cJSON_GetObjectItem(o, "running")));
     cJSON_Delete(o);
-    pod_arena_destroy(a);
     POD_CHECK_FAILS(pod_goodput_write("/nowhere/g", "wall", "host", &account, &ideal), POD_E_IO,
                     "/nowhere");
 }

@@ -85,13 +85,10 @@ static void span(play *p, pod_job_span s, double took_s)
 
 static cJSON *read_file(const play *p)
 {
-    pod_arena *a;
     char *text = NULL;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_file_read_text(a, p->path, 1 << 16, &text));
+    POD_CHECK_OK(pod_file_read_text(pod_test_arena(), p->path, 1 << 16, &text));
     cJSON *o = text ? cJSON_Parse(text) : NULL;
     POD_CHECK(o != NULL, "not JSON: %s", text ? text : "nothing");
-    pod_arena_destroy(a);
     return o;
 }
 
@@ -229,11 +226,9 @@ static void once_a_second(void)
 /* What the file tells equals rank 0's account, from the job's log, at the same time. */
 static void check_against_log(const play *p, const char *when)
 {
-    pod_arena *a;
     pod_job j;
     pod_account want = {0};
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_job_read(a, p->dir, &j));
+    POD_CHECK_OK(pod_job_read(pod_test_arena(), p->dir, &j));
     POD_CHECK_OK(pod_account_rank(&j, 0, p->now, &want));
     cJSON *o = read_file(p);
     CU_ASSERT_EQUAL(number(o, "accounted_until_ns"), (double)p->now);
@@ -252,7 +247,6 @@ static void check_against_log(const play *p, const char *when)
     CU_ASSERT_EQUAL(number(o, "disruption_count"), want.n_disruptions);
     CU_ASSERT_EQUAL(number(o, "attempts"), want.n_attempts);
     cJSON_Delete(o);
-    pod_arena_destroy(a);
 }
 
 /* Each attempt dies; the next begins a while later, behind the last step that was kept. */

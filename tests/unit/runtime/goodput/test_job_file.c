@@ -13,30 +13,19 @@
 #include "runtime/goodput/job_file.h"
 #include "tests/harness/harness.h"
 
-enum { PATH_BYTES = 700 };
-
 static const pod_stamp start = 1763816000123456789;
-
-static pod_arena *arena;
 
 /* A run's folder with an empty DIR/job. */
 static const char *make_dir(const char *name)
 {
-    static char dir[PATH_BYTES];
-    snprintf(dir, sizeof dir, "%s/%s", pod_test_dir(), name);
+    const char *dir = pod_test_path("%s", name);
     POD_CHECK_OK(pod_job_clear(dir));
     return dir;
 }
 
 static void write_file(const char *dir, const char *name, const char *text, size_t bytes)
 {
-    char path[PATH_BYTES + 64];
-    snprintf(path, sizeof path, "%s/job/%s", dir, name);
-    FILE *f = fopen(path, "w");
-    POD_CHECK(f != NULL, "%s", path);
-    if (!f) return;
-    fwrite(text, 1, bytes, f);
-    fclose(f);
+    pod_test_spill(pod_test_text("%s/job/%s", dir, name), text, bytes);
 }
 
 static pod_job_head head_of(int attempt, int rank)
@@ -55,18 +44,8 @@ static pod_job_head head_of(int attempt, int rank)
 static pod_job read_job(const char *dir)
 {
     pod_job j = {0};
-    pod_arena_destroy(arena);
-    arena = NULL;
-    POD_CHECK_OK(pod_arena_create(NULL, &arena));
-    POD_CHECK_OK(pod_job_read(arena, dir, &j));
+    POD_CHECK_OK(pod_job_read(pod_test_arena(), dir, &j));
     return j;
-}
-
-static int release_arena(void)
-{
-    pod_arena_destroy(arena);
-    arena = NULL;
-    return 0;
 }
 
 static pod_job_step step_of(int64_t s)
@@ -163,13 +142,11 @@ static void no_writer_takes_nothing(void)
 
 static void a_torn_line_is_left_out(void)
 {
-    char path[PATH_BYTES + 64], *text = NULL;
+    char *text = NULL;
     const char *dir = make_dir("torn");
     write_whole(dir);
-    pod_arena *a = NULL;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    snprintf(path, sizeof path, "%s/job/attempt-002.rank-0003.jsonl", dir);
-    POD_CHECK_OK(pod_file_read_text(a, path, 1 << 16, &text));
+    const char *path = pod_test_text("%s/job/attempt-002.rank-0003.jsonl", dir);
+    POD_CHECK_OK(pod_file_read_text(pod_test_arena(), path, 1 << 16, &text));
     const size_t bytes = strlen(text);
     const size_t head_bytes = (size_t)(strchr(text, '\n') + 1 - text);
     int64_t n_before = 0;
@@ -189,7 +166,6 @@ static void a_torn_line_is_left_out(void)
         n_before = n;
     }
     CU_ASSERT_EQUAL(n_before, 12);
-    pod_arena_destroy(a);
 }
 
 /* The disk is full for a while: a limit on the length of files stands for it. */
@@ -198,13 +174,11 @@ static void a_full_disk_leaves_whole_lines(void)
     const char *dir = make_dir("full");
     struct rlimit old, tight;
     struct stat st;
-    char path[PATH_BYTES + 64];
     pod_job_writer *w = NULL;
     const pod_job_head head = head_of(1, 0);
     POD_CHECK_OK(pod_job_writer_open(dir, &head, &w));
     pod_job_put_from(w, 0, 0, start);
-    snprintf(path, sizeof path, "%s/job/attempt-001.rank-0000.jsonl", dir);
-    CU_ASSERT_EQUAL(stat(path, &st), 0);
+    CU_ASSERT_EQUAL(stat(pod_test_text("%s/job/attempt-001.rank-0000.jsonl", dir), &st), 0);
     getrlimit(RLIMIT_FSIZE, &old);
     tight = old;
     tight.rlim_cur = (rlim_t)st.st_size + 200; /* one record and a part of the next */
@@ -343,9 +317,8 @@ static const char *const no_objects[] = {
 static void what_is_no_log_is_refused(void)
 {
     const char *dir = make_dir("refused");
-    pod_arena *a = NULL;
+    pod_arena *a = pod_test_arena();
     pod_job j;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         char want[160];
         snprintf(want, sizeof want, "attempt-001.rank-0000.jsonl%s", refused[i].part);
@@ -364,18 +337,15 @@ static void what_is_no_log_is_refused(void)
     write_file(dir, "attempt-001.rank-0000.jsonl", good, sizeof good - 1);
     POD_CHECK_OK(pod_job_read(a, dir, &j));
     CU_ASSERT_EQUAL(j.part[0].n_kept, 1);
-    pod_arena_destroy(a);
 }
 
 static void no_log_is_said(void)
 {
-    pod_arena *a = NULL;
+    pod_arena *a = pod_test_arena();
     pod_job j;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_FAILS(pod_job_read(a, "/nowhere", &j), POD_E_IO, "/nowhere/job: no job log: No such");
     POD_CHECK_FAILS(pod_job_read(a, make_dir("empty"), &j), POD_E_IO,
                     "empty/job: no job log: the folder is empty");
-    pod_arena_destroy(a);
 }
 
 /* ---- launches, and what a folder holds ---- */
@@ -427,7 +397,7 @@ static void launches_are_read(void)
     pod_job none;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         write_file(dir, "launch.jsonl", bad[i].text, strlen(bad[i].text));
-        POD_CHECK_FAILS(pod_job_read(arena, dir, &none), POD_E_FORMAT, bad[i].part);
+        POD_CHECK_FAILS(pod_job_read(pod_test_arena(), dir, &none), POD_E_FORMAT, bad[i].part);
     }
 }
 
@@ -448,7 +418,7 @@ static void parts_stand_in_order(void)
     for (int i = 0; i < 5; i++)
         POD_CHECK(j.part[i].head.attempt == want[i][0] && j.part[i].head.rank == want[i][1],
                   "part %d", i);
-    POD_CHECK_OK(pod_job_read_rank(arena, dir, 0, &j));
+    POD_CHECK_OK(pod_job_read_rank(pod_test_arena(), dir, 0, &j));
     CU_ASSERT_EQUAL_FATAL(j.n_parts, 2);
     CU_ASSERT_EQUAL(j.part[1].head.attempt, 10);
     POD_CHECK_OK(pod_job_last_attempt(dir, &last));
@@ -460,7 +430,6 @@ static void clear_takes_logs_alone(void)
 {
     static const char *const kept[] = {"notes.txt", "attempt-1.rank-0.jsonl", "attempt-001.jsonl"};
     const char *dir = make_dir("clear");
-    char path[PATH_BYTES + 64];
     int last = -1;
     POD_CHECK_OK(pod_job_last_attempt("/nowhere", &last));
     CU_ASSERT_EQUAL(last, 0);
@@ -472,10 +441,9 @@ static void clear_takes_logs_alone(void)
     POD_CHECK_OK(pod_job_clear(dir));
     POD_CHECK_OK(pod_job_last_attempt(dir, &last));
     CU_ASSERT_EQUAL(last, 0);
-    for (int i = 0; i < 3; i++) {
-        snprintf(path, sizeof path, "%s/job/%s", dir, kept[i]);
-        POD_CHECK(access(path, F_OK) == 0, "%s is gone", path);
-    }
+    for (int i = 0; i < 3; i++)
+        POD_CHECK(access(pod_test_text("%s/job/%s", dir, kept[i]), F_OK) == 0, "%s is gone",
+                  kept[i]);
 }
 
 static void names(void)
@@ -499,14 +467,13 @@ static void names(void)
         POD_CHECK(!pod_job_name_parse(not_names[i], &got), "%s is a name", not_names[i]);
 }
 
-POD_TEST_SUITE_WITH("runtime.job_file", NULL, release_arena, {"names", names},
-                    {"there and back", there_and_back},
-                    {"no writer takes nothing", no_writer_takes_nothing},
-                    {"a torn line is left out", a_torn_line_is_left_out},
-                    {"two threads leave whole lines", two_threads_leave_whole_lines},
-                    {"a full disk leaves whole lines", a_full_disk_leaves_whole_lines},
-                    {"two do not write one file", two_do_not_write_one_file},
-                    {"what is no log is refused", what_is_no_log_is_refused},
-                    {"no log is said", no_log_is_said}, {"launches are read", launches_are_read},
-                    {"parts stand in order", parts_stand_in_order},
-                    {"clear takes logs alone", clear_takes_logs_alone});
+POD_TEST_SUITE("runtime.job_file", {"names", names}, {"there and back", there_and_back},
+               {"no writer takes nothing", no_writer_takes_nothing},
+               {"a torn line is left out", a_torn_line_is_left_out},
+               {"two threads leave whole lines", two_threads_leave_whole_lines},
+               {"a full disk leaves whole lines", a_full_disk_leaves_whole_lines},
+               {"two do not write one file", two_do_not_write_one_file},
+               {"what is no log is refused", what_is_no_log_is_refused},
+               {"no log is said", no_log_is_said}, {"launches are read", launches_are_read},
+               {"parts stand in order", parts_stand_in_order},
+               {"clear takes logs alone", clear_takes_logs_alone});

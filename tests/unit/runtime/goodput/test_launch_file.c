@@ -20,49 +20,38 @@
     "{\"attempt\": 1, \"end_ns\": 205, \"exit_code\": 137, \"reason\": \"killed\", \"text\": " \
     "\"rank 3 was killed by signal 9\"}\n"
 
-static const char *path_in(pod_arena *a, const char *name)
-{
-    return pod_arena_text(a, "%s/%s", pod_test_dir(), name);
-}
-
 static void write_one(const char *dir)
 {
     pod_launch_file *f = NULL;
-    POD_CHECK_OK(pod_launch_file_open(dir, "train --model \"x\"", 4, 100, &f));
-    if (!f) return;
+    POD_NEED_OK(pod_launch_file_open(dir, "train --model \"x\"", 4, 100, &f));
     POD_CHECK_OK(pod_launch_file_put_begin(f, 1, 101));
     POD_CHECK_OK(
         pod_launch_file_put_end(f, 1, 205, 137, "killed", "rank 3 was killed by signal 9"));
     pod_launch_file_close(f);
 }
 
-static void check_text(pod_arena *a, const char *dir, const char *want)
+static void check_text(const char *dir, const char *want)
 {
     char *text = NULL;
-    POD_CHECK_OK(
-        pod_file_read_text(a, pod_arena_text(a, "%s/job/launch.jsonl", dir), 1 << 20, &text));
+    const char *path = pod_test_text("%s/job/launch.jsonl", dir);
+    POD_CHECK_OK(pod_file_read_text(pod_test_arena(), path, 1 << 20, &text));
     POD_CHECK(text && strcmp(text, want) == 0, "written:\n%swanted:\n%s", text ? text : "", want);
 }
 
 static void test_lines(void)
 {
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    const char *dir = path_in(a, "lines");
+    const char *dir = pod_test_path("lines");
     write_one(dir);
-    check_text(a, dir, FIRST ONE);
+    check_text(dir, FIRST ONE);
     write_one(dir);
-    check_text(a, dir, FIRST ONE FIRST ONE);
+    check_text(dir, FIRST ONE FIRST ONE);
     pod_launch_file_close(NULL);
-    pod_arena_destroy(a);
 }
 
 /* A launch of which nothing began leaves what was there, or nothing. */
 static void test_take_back(void)
 {
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    const char *dir = path_in(a, "taken back");
+    const char *dir = pod_test_path("taken back");
     for (int has_one = 0; has_one < 2; has_one++) {
         pod_launch_file *f = NULL;
         if (has_one) write_one(dir);
@@ -72,33 +61,28 @@ static void test_take_back(void)
         POD_CHECK_OK(pod_launch_file_take_back(f));
         pod_launch_file_close(f);
         if (has_one)
-            check_text(a, dir, FIRST ONE);
+            check_text(dir, FIRST ONE);
         else
-            POD_CHECK(access(pod_arena_text(a, "%s/job/launch.jsonl", dir), F_OK) != 0,
+            POD_CHECK(access(pod_test_text("%s/job/launch.jsonl", dir), F_OK) != 0,
                       "a file that was not there");
     }
-    pod_arena_destroy(a);
 }
 
 /* A line that was cut off goes away, wherever its beginning lies. */
 static void test_torn(void)
 {
     static const int torn[] = {1, 100, 4095, 4096, 4097, 9000};
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     for (size_t i = 0; i < sizeof torn / sizeof torn[0]; i++)
         for (int whole = 0; whole < 2; whole++) {
-            const char *dir = pod_arena_text(a, "%s/torn-%d-%d", pod_test_dir(), torn[i], whole);
-            const char *path = pod_arena_text(a, "%s/job/launch.jsonl", dir);
+            const char *dir = pod_test_path("torn-%d-%d", torn[i], whole);
+            const char *path = pod_test_text("%s/job/launch.jsonl", dir);
             POD_CHECK_OK(pod_dir_make_for(path));
             FILE *to = fopen(path, "w");
-            if (whole) fputs(FIRST, to);
-            for (int k = 0; k < torn[i]; k++) fputc('x', to);
+            fprintf(to, "%s%*s", whole ? FIRST : "", torn[i], "x");
             fclose(to);
             write_one(dir);
-            check_text(a, dir, whole ? FIRST FIRST ONE : FIRST ONE);
+            check_text(dir, whole ? FIRST FIRST ONE : FIRST ONE);
         }
-    pod_arena_destroy(a);
 }
 
 static bool is_refused(pod_status s, pod_status want, const char *says)
@@ -110,11 +94,9 @@ static bool is_refused(pod_status s, pod_status want, const char *says)
  * and harms nothing. */
 static void test_taken(void)
 {
-    pod_arena *a;
     pod_launch_file *f = NULL;
     int last = -1;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    const char *dir = path_in(a, "taken");
+    const char *dir = pod_test_path("taken");
     POD_CHECK_OK(pod_launch_file_open(dir, "train", 1, 1, &f));
     POD_CHECK_OK(pod_job_last_attempt(dir, &last));
     const pid_t other = fork();
@@ -130,21 +112,17 @@ static void test_taken(void)
     waitpid(other, &status, 0);
     POD_CHECK(status == 0, "a second launcher is not refused");
     pod_launch_file_close(f);
-    check_text(a, dir,
-               "{\"schema\": \"minipod.launch\", \"version\": 1, \"command\": \"train\", "
-               "\"ranks\": 1, \"begin_ns\": 1}\n");
+    check_text(dir, "{\"schema\": \"minipod.launch\", \"version\": 1, \"command\": \"train\", "
+                    "\"ranks\": 1, \"begin_ns\": 1}\n");
     POD_CHECK_OK(pod_job_clear(dir));
-    pod_arena_destroy(a);
 }
 
 /* A line that does not fit on the disk is not there, and the next one is whole. */
 static void test_full(void)
 {
-    pod_arena *a;
     pod_launch_file *f = NULL;
     struct rlimit old, tight;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    const char *dir = path_in(a, "full");
+    const char *dir = pod_test_path("full");
     POD_CHECK_OK(pod_launch_file_open(dir, "train --model \"x\"", 4, 100, &f));
     void (*const before)(int) = signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &old);
@@ -159,8 +137,7 @@ static void test_full(void)
     POD_CHECK_OK(
         pod_launch_file_put_end(f, 1, 205, 137, "killed", "rank 3 was killed by signal 9"));
     pod_launch_file_close(f);
-    check_text(a, dir, FIRST ONE);
-    pod_arena_destroy(a);
+    check_text(dir, FIRST ONE);
 }
 
 /* A pipe in the file's place takes a part of a line, and cannot be cut. What followed that would make
@@ -169,15 +146,13 @@ static void test_torn_for_good(void)
 {
     enum { MORE_THAN_A_PIPE = 1 << 17 };
     static char text[MORE_THAN_A_PIPE];
-    pod_arena *a;
     pod_launch_file *f = NULL;
     int ends[2];
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
     for (int i = 0; i < 2; i++) fcntl(ends[i], F_SETFL, O_NONBLOCK);
     const int fd = dup(ends[0]); /* the number that the file gets */
     close(fd);
-    POD_CHECK_OK(pod_launch_file_open(path_in(a, "spoilt"), "train", 1, 1, &f));
+    POD_CHECK_OK(pod_launch_file_open(pod_test_path("spoilt"), "train", 1, 1, &f));
     CU_ASSERT_EQUAL_FATAL(dup2(ends[1], fd), fd);
     memset(text, 'x', sizeof text - 1);
     CU_ASSERT_EQUAL(pod_launch_file_put_end(f, 1, 2, 1, "failed", text), POD_E_WRITE);
@@ -187,22 +162,18 @@ static void test_torn_for_good(void)
     CU_ASSERT_TRUE(read(ends[0], text, sizeof text) < 0);
     pod_launch_file_close(f);
     for (int i = 0; i < 2; i++) close(ends[i]);
-    pod_arena_destroy(a);
 }
 
 static void test_bad(void)
 {
-    pod_arena *a;
     pod_launch_file *f;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    const char *file = path_in(a, "file");
+    const char *file = pod_test_path("file");
     POD_CHECK_OK(pod_file_write_atomic(file, "x", 1));
     POD_CHECK_FAILS(pod_launch_file_open(file, "train", 1, 1, &f), POD_E_IO, file);
-    const char *taken = path_in(a, "folder/job/launch.jsonl");
+    const char *taken = pod_test_path("folder/job/launch.jsonl");
     POD_CHECK_OK(pod_dir_make(taken));
-    POD_CHECK_FAILS(pod_launch_file_open(path_in(a, "folder"), "train", 1, 1, &f), POD_E_IO,
+    POD_CHECK_FAILS(pod_launch_file_open(pod_test_path("folder"), "train", 1, 1, &f), POD_E_IO,
                     "launch.jsonl: cannot write");
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("runtime.launch_file", {"lines", test_lines}, {"taken back", test_take_back},

@@ -126,11 +126,9 @@ static void check_times(const scene *c, const pod_stragglers *s)
 
 static void check_seed(const scene *c, uint64_t seed)
 {
-    pod_arena *a;
     pod_stragglers s = {0};
     const pod_job j = make_job(c, seed);
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_stragglers_of(a, &j, &s));
+    POD_CHECK_OK(pod_stragglers_of(pod_test_arena(), &j, &s));
     CU_ASSERT_EQUAL(s.n_steps, c->n_steps - 1);
     for (int r = 0; s.rank && r < c->n_ranks; r++) {
         POD_CHECK(s.rank[r].is_slow == is_slow_in(c, r),
@@ -141,7 +139,6 @@ static void check_seed(const scene *c, uint64_t seed)
                   "%s: rank %d waits for %d", c->name, r, s.rank[r].waits_for);
     }
     if (s.rank) check_times(c, &s);
-    pod_arena_destroy(a);
 }
 
 /* Heavy noise comes in three forms: each step anew, held for several steps, and cores that the
@@ -182,7 +179,7 @@ static void slow_ranks_are_named(void)
 
 static int count_named(const scene *c, uint64_t seed, bool *as_wanted)
 {
-    pod_arena *a;
+    pod_arena *a; /* of thousands */
     pod_stragglers s = {0};
     const pod_job j = make_job(c, seed);
     int n = 0;
@@ -252,7 +249,7 @@ static void many_ranks(void)
     static pod_job_part part[MOST_RANKS];
     static pod_job_step of[2][STEPS]; /* of a fast rank and of a slow one */
     const pod_stamp ms = 1000000;
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_stragglers s = {0};
     for (int i = 0; i < 2 * STEPS; i++)
         of[i % 2][i / 2] = (pod_job_step){.step = i / 2 + 1,
@@ -264,7 +261,6 @@ static void many_ranks(void)
                                  .n_steps = STEPS,
                                  .step = of[r % SLOW == 0]};
     const pod_job j = {.n_parts = MOST_RANKS, .part = part};
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_stragglers_of(a, &j, &s));
     POD_CHECK(s.n_slow == MOST_RANKS / SLOW, "%d are named", s.n_slow);
     for (int r = 0; s.rank && r < MOST_RANKS; r++) {
@@ -273,7 +269,6 @@ static void many_ranks(void)
         CU_ASSERT_TRUE(is_slow ||
                        (s.rank[r].waits_for == 0 && fabs(s.rank[r].waits_s - 0.010) < 1e-9));
     }
-    pod_arena_destroy(a);
 }
 
 /* ---- by hand --------------------------------------------------------------------------------- */
@@ -308,10 +303,8 @@ static bool is_near(double got, double want) { return fabs(got - want) < 1e-9; }
 /* 40 steps of which 39 count: each would win 10 ms, for which the other rank waits. */
 static void figures_by_hand(void)
 {
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     for (int r = 0; r < 2; r++) fill_part(&parts[r], 1, r, 2, 40, 1);
-    const pod_stragglers s = look(a, 2);
+    const pod_stragglers s = look(pod_test_arena(), 2);
     CU_ASSERT_EQUAL(s.n_steps, 39);
     CU_ASSERT_EQUAL(s.n_slow, 1);
     POD_CHECK(is_near(s.steps_s, 39 * 0.021) && is_near(s.gain_s, 39 * 0.010) &&
@@ -323,15 +316,13 @@ static void figures_by_hand(void)
     CU_ASSERT_TRUE(is_near(slow->individual, 1) && is_near(slow->own_s, 0.020));
     CU_ASSERT_TRUE(!fast->is_slow && fast->waits_for == 1 && is_near(fast->waits_s, 0.010));
     CU_ASSERT_TRUE(is_near(fast->relative, 1) && is_near(fast->reduce_s, 0.011));
-    pod_arena_destroy(a);
 }
 
 /* Both ranks' own times are 20 ms by the clock. Rank 0 had no core in half of its steps: without that
  * it took 10 ms, and rank 1 is the slow one. */
 static void waits_for_cores_are_taken_off(void)
 {
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_arena *a = pod_test_arena();
     for (int r = 0; r < 2; r++) {
         fill_part(&parts[r], 1, r, 2, 40, r);
         pod_job_step *step = step_memory[r];
@@ -343,29 +334,24 @@ static void waits_for_cores_are_taken_off(void)
     CU_ASSERT_TRUE(is_near(s.rank[0].own_s, 0.010) && is_near(s.rank[0].core_wait_s, 0.0105));
     for (int i = 0; i < 40; i++) step_memory[0][i].core_wait = 0; /* not known */
     CU_ASSERT_EQUAL(look(a, 2).n_slow, 0);
-    pod_arena_destroy(a);
 }
 
 /* Attempt 1 had two ranks, attempts 2 and 3 three of them, the last one lacks a rank's file; of
  * attempt 2 rank 2 has 30 steps, the others 40. */
 static void attempts_that_compare(void)
 {
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     for (int r = 0; r < 2; r++) fill_part(&parts[r], 1, r, 2, 20, -1);
     for (int r = 0; r < 3; r++) fill_part(&parts[2 + r], 2, r, 3, r == 2 ? 30 : 40, 0);
     for (int r = 0; r < 2; r++) fill_part(&parts[5 + r], 3, r, 3, 40, 1);
-    const pod_stragglers s = look(a, 7);
+    const pod_stragglers s = look(pod_test_arena(), 7);
     CU_ASSERT_EQUAL(s.n_ranks, 3);
     CU_ASSERT_EQUAL(s.n_steps, 29);
     CU_ASSERT_TRUE(s.n_slow == 1 && s.rank[0].is_slow);
-    pod_arena_destroy(a);
 }
 
 static void nothing_to_compare(void)
 {
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_arena *a = pod_test_arena();
     CU_ASSERT_TRUE(look(a, 0).rank == NULL);
     fill_part(&parts[0], 1, 0, 1, 40, 0); /* one rank */
     CU_ASSERT_TRUE(look(a, 1).rank == NULL);
@@ -375,7 +361,6 @@ static void nothing_to_compare(void)
     CU_ASSERT_EQUAL(look(a, 2).n_slow, 0);
     for (int r = 0; r < 2; r++) fill_part(&parts[r], 1, r, 2, POD_STRAGGLER_MIN_STEPS + 1, 1);
     CU_ASSERT_EQUAL(look(a, 2).n_slow, 1);
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("runtime.straggler", {"slow ranks are named", slow_ranks_are_named},

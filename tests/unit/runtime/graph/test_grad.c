@@ -414,7 +414,7 @@ static scratch_graph open_scratch(void)
 {
     scratch_graph s = {0};
     const pod_shape shape = {2, {2, 3}};
-    POD_CHECK_OK(pod_arena_create(NULL, &s.arena));
+    s.arena = pod_test_arena();
     POD_CHECK_OK(pod_graph_create(s.arena, &s.g));
     s.x = pod_variable(s.g, "x", shape, (pod_init){POD_INIT_ONE, 1}, POD_ROLE_MOVING);
     s.w = pod_weight(s.g, "w", shape, (pod_init){POD_INIT_ONE, 1}, POD_ROLE_WEIGHT);
@@ -432,13 +432,11 @@ static void refuses(void)
     pod_scope_end(s.g);
     POD_CHECK_FAILS(pod_pass_grad(s.g, loss, grad), POD_E_UNSUPPORTED,
                     "sum_sq 'norm' has no gradient");
-    pod_arena_destroy(s.arena);
 
     s = open_scratch();
     loss = pod_test_weigh(s.g, s.w, s.r);
     (void)pod_reshape(s.g, s.w, (pod_shape){1, {5}});
     POD_CHECK_FAILS(pod_pass_grad(s.g, loss, grad), POD_E_SHAPE, "reshape");
-    pod_arena_destroy(s.arena);
     CU_ASSERT(grad[0].id == -1 && grad[1].id == -1);
 }
 
@@ -455,7 +453,6 @@ static void leaves_out_what_is_not_trained(void)
     loss = pod_add(s.g, loss, pod_test_weigh(s.g, s.w, s.r));
     POD_CHECK_OK(pod_pass_grad(s.g, loss, grad));
     CU_ASSERT(grad[0].id == 0 && grad[1].id > 0);
-    pod_arena_destroy(s.arena);
 }
 
 /* Nodes of the gradient say BACKWARD and carry the label of the forward node they belong to. */
@@ -475,7 +472,6 @@ static void marks_its_nodes(void)
     CU_ASSERT_EQUAL(pod_graph_maker(s.g, y)->phase, POD_PHASE_FORWARD);
     CU_ASSERT_EQUAL(pod_graph_phase(s.g), POD_PHASE_FORWARD);
     CU_ASSERT_STRING_EQUAL(pod_graph_scope(s.g), "");
-    pod_arena_destroy(s.arena);
 }
 
 /* Two ways lead from the bfloat16 copy of w to the loss: the weights of the loss come back in
@@ -500,7 +496,6 @@ static void casts_keep_float32(void)
         POD_CHECK(got == want, "element %d: %.9g, want %.9g", i, got, want);
     }
     pod_interp_destroy(it);
-    pod_arena_destroy(s.arena);
 }
 
 /* The weights of convolutions and products get float32 from the accumulators, through no cast. */

@@ -54,11 +54,10 @@ char *__wrap_pod_arena_text(pod_arena *a, const char *fmt, ...)
 
 /* ---- sticky failures ---- */
 
-static pod_graph *graph_in(pod_arena **a)
+static pod_graph *new_graph(void)
 {
     pod_graph *g = NULL;
-    POD_CHECK_OK(pod_arena_create(NULL, a));
-    POD_CHECK_OK(pod_graph_create(*a, &g));
+    POD_CHECK_OK(pod_graph_create(pod_test_arena(), &g));
     return g;
 }
 
@@ -69,8 +68,7 @@ static pod_value input(pod_graph *g, const char *name, int64_t rows, int64_t col
 
 static void test_first_failure(void)
 {
-    pod_arena *a;
-    pod_graph *g = graph_in(&a);
+    pod_graph *g = new_graph();
     pod_value x = input(g, "x", 4, 6), y = input(g, "y", 4, 7);
     CU_ASSERT_FALSE(pod_graph_failed(g));
     pod_scope_begin(g, "stage%d", 3);
@@ -107,7 +105,6 @@ static void test_first_failure(void)
         POD_CHECK_FAILS(pod_graph_finish(g), POD_E_SHAPE, "in 'stage3/unit2': add");
     CU_ASSERT_PTR_NULL(strchr(pod_error_text(), '\n'));
     CU_ASSERT_PTR_NULL(strstr(pod_error_text(), "another"));
-    pod_arena_destroy(a);
 }
 
 /* ---- what the builder itself refuses ---- */
@@ -180,8 +177,7 @@ static void too_many_inputs(pod_graph *g)
 static void test_deep_scopes(void)
 {
     enum { DEEP = 40 };
-    pod_arena *a;
-    pod_graph *g = graph_in(&a);
+    pod_graph *g = new_graph();
     const pod_init zero = {POD_INIT_ZERO, 0};
     for (int i = 0; i < DEEP; i++) pod_scope_begin(g, "a_scope_with_a_long_name_%d", i);
     for (int i = 0; i < 2; i++) {
@@ -196,15 +192,13 @@ static void test_deep_scopes(void)
     const char *name = pod_graph_variable(g, 1)->name;
     CU_ASSERT_PTR_NOT_NULL(strstr(name, "a_scope_with_a_long_name_39/1/v"));
     CU_ASSERT_EQUAL(strncmp(name, "a_scope_with_a_long_name_0/", 27), 0);
-    pod_arena_destroy(a);
 }
 
 /* Each name once, whatever their number; found by value, as variable and as what one becomes. */
 static void test_many_variables(void)
 {
     enum { N = 5000 };
-    pod_arena *a;
-    pod_graph *g = graph_in(&a);
+    pod_graph *g = new_graph();
     const pod_init zero = {POD_INIT_ZERO, 0};
     char name[16];
     for (int i = 0; i < N; i++) {
@@ -223,7 +217,6 @@ static void test_many_variables(void)
     }
     pod_variable(g, "v4321", (pod_shape){1, {1}}, zero, POD_ROLE_MOVING);
     POD_CHECK_FAILS(pod_graph_finish(g), POD_E_INVALID, "variable 'v4321' exists already");
-    pod_arena_destroy(a);
 }
 
 static void dropped_by_channel(pod_graph *g)
@@ -254,11 +247,9 @@ static void test_refusals(void)
         {dropped_by_channel, POD_E_UNSUPPORTED, "dropout: x has 3 dimensions, need 2 (N, C)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        pod_arena *a;
-        pod_graph *g = graph_in(&a);
+        pod_graph *g = new_graph();
         rows[i].build(g);
         POD_CHECK_FAILS(pod_graph_finish(g), rows[i].status, rows[i].part);
-        pod_arena_destroy(a);
     }
 }
 
@@ -266,8 +257,7 @@ static void test_refusals(void)
 
 static void test_reading(void)
 {
-    pod_arena *a;
-    pod_graph *g = graph_in(&a);
+    pod_graph *g = new_graph();
     char name[8] = "x";
     pod_value x = input(g, name, 4, 6);
     name[0] = '?'; /* names are copied */
@@ -295,7 +285,6 @@ static void test_reading(void)
         for (int k = 0; k < n->n_out; k++)
             CU_ASSERT_EQUAL(pod_graph_value(g, pod_node_out(n, k))->node, i);
     }
-    pod_arena_destroy(a);
 }
 
 /* ---- out of memory ---- */

@@ -21,7 +21,6 @@ static uint32_t target_cpu(int target)
 }
 
 typedef struct bench {
-    pod_arena *arena;
     pod_graph *g;
     pod_interp *it;
 } bench;
@@ -29,8 +28,7 @@ typedef struct bench {
 static bench open_bench(void)
 {
     bench b = {0};
-    POD_CHECK_OK(pod_arena_create(NULL, &b.arena));
-    POD_CHECK_OK(pod_graph_create(b.arena, &b.g));
+    POD_CHECK_OK(pod_graph_create(pod_test_arena(), &b.g));
     return b;
 }
 
@@ -47,12 +45,6 @@ static void run_bench(bench *b, uint32_t cpu, const char *const names[], const f
                 *(float *)pod_interp_data(b->it, pod_graph_input(b->g, i)->value) = scalars[k];
     pod_interp_run(b->it, -1);
     pod_interp_check_in_place(b->it);
-}
-
-static void close_bench(bench *b)
-{
-    pod_interp_destroy(b->it);
-    pod_arena_destroy(b->arena);
 }
 
 static pod_value state(pod_graph *g, const char *name, pod_role role)
@@ -142,7 +134,7 @@ static void check_momentum(int how, uint32_t cpu)
         POD_CHECK((info->assigned.id != 0) == (info->value.id == w.id || info->value.id == v.id),
                   "%s: '%s' is not assigned as it should", name, info->name);
     }
-    close_bench(&b);
+    pod_interp_destroy(b.it);
 }
 
 static void momentum_follows_its_formula(void)
@@ -203,7 +195,7 @@ static void check_adam(float step, bool trust, bool zero_weight, uint32_t cpu)
     check_values("v", &b, pod_graph_variable(b.g, 3)->assigned, want_v, 1, 8);
     /* m / c1 is below 8, over eps at least */
     check_values("w", &b, pod_graph_variable(b.g, 0)->assigned, want_w, 8 * 4, 8);
-    close_bench(&b);
+    pod_interp_destroy(b.it);
 }
 
 static void adam_and_lamb_follow_their_formulas(void)
@@ -238,7 +230,7 @@ static void adam_norms_are_alike(void)
             const double want = pod_interp_get(b.it, plain[2 + k], 0);
             check_values("adam_norms_wide", &b, back[k], &want, want, COUNT);
         }
-        close_bench(&b);
+        pod_interp_destroy(b.it);
     }
 }
 
@@ -262,7 +254,7 @@ static void sums_and_constants(void)
         check_values("fill", &b, c, &filled, 0, 0);
         CU_ASSERT(memcmp(pod_interp_data(b.it, copy), pod_interp_data(b.it, x),
                          COUNT * sizeof(float)) == 0);
-        close_bench(&b);
+        pod_interp_destroy(b.it);
     }
 }
 
@@ -286,7 +278,7 @@ static void loss_and_gradient_in_one(void)
         CU_ASSERT_EQUAL(pod_interp_get(b.it, both[0], 0), pod_interp_get(b.it, loss, 0));
         CU_ASSERT(memcmp(pod_interp_data(b.it, both[1]), pod_interp_data(b.it, grad),
                          6 * 11 * sizeof(float)) == 0);
-        close_bench(&b);
+        pod_interp_destroy(b.it);
     }
 }
 
@@ -306,7 +298,7 @@ static void sums_travel(void)
             POD_CHECK(got[i] == want, "%.9g came back as %.9g, want %.9g", (double)from[i],
                       (double)got[i], (double)want);
         }
-        close_bench(&b);
+        pod_interp_destroy(b.it);
     }
 }
 
@@ -327,7 +319,7 @@ static void parts_are_added_up(void)
         for (int i = 0; i < COUNT; i++)
             POD_CHECK(got[i] == from[i] + from[i] + from[i], "3 x %.9g is %.9g", (double)from[i],
                       (double)got[i]);
-        close_bench(&b);
+        pod_interp_destroy(b.it);
     }
 }
 
@@ -345,7 +337,7 @@ static void correct_answers_are_counted(void)
         memcpy(pod_interp_data(b.it, l), labels, sizeof labels);
         pod_interp_run(b.it, -1);
         CU_ASSERT_EQUAL(pod_interp_get(b.it, n, 0), 3);
-        close_bench(&b);
+        pod_interp_destroy(b.it);
     }
 }
 
@@ -389,7 +381,7 @@ static void some_are_left_out(void)
         POD_CHECK(fabs(n_left[c] - 0.7 * N) < bound, "%d of %d stay", n_left[c], N);
     POD_CHECK(fabs(n_samples - 0.7 * N) < bound, "%d of %d samples stay", n_samples, N);
     POD_CHECK(fabs(n_both - 0.49 * N) < bound, "%d of %d samples stay in both", n_both, N);
-    close_bench(&b);
+    pod_interp_destroy(b.it);
 }
 
 static void images_are_normalized(void)
@@ -413,7 +405,7 @@ static void images_are_normalized(void)
                 POD_CHECK(pod_test_near(pod_interp_get(b.it, y, i), want, bound), "%d: %g, want %g",
                           i, pod_interp_get(b.it, y, i), want);
             }
-            close_bench(&b);
+            pod_interp_destroy(b.it);
         }
 }
 
@@ -435,7 +427,7 @@ static void moving_statistics_follow(void)
             check_values(v->name, &b, v->assigned, &want, 2, 8);
             CU_ASSERT_EQUAL(pod_graph_maker(b.g, v->assigned)->phase, POD_PHASE_UPDATE);
         }
-        close_bench(&b);
+        pod_interp_destroy(b.it);
     }
 }
 
@@ -745,7 +737,7 @@ static void rmsprop_follows_its_formula(void)
         check_values("s", &b, pod_graph_variable(b.g, 1)->assigned, want_s, 2, 8);
         check_values("v", &b, pod_graph_variable(b.g, 2)->assigned, want_v, 1, 8);
         check_values("w", &b, pod_graph_variable(b.g, 0)->assigned, want_w, 2, 8);
-        close_bench(&b);
+        pod_interp_destroy(b.it);
     }
 }
 
@@ -769,7 +761,7 @@ static void averages_move(void)
         for (int i = 0; i < COUNT; i++)
             want[i] = d * pod_interp_get(b.it, mean, i) + (1 - d) * pod_interp_get(b.it, value, i);
         check_values("mean", &b, pod_graph_variable(b.g, 0)->assigned, want, 1, 6);
-        close_bench(&b);
+        pod_interp_destroy(b.it);
     }
 }
 

@@ -251,10 +251,8 @@ static const struct {
 static void builders_refuse(void)
 {
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
-        pod_arena *a;
         pod_graph *g;
-        POD_CHECK_OK(pod_arena_create(NULL, &a));
-        POD_CHECK_OK(pod_graph_create(a, &g));
+        POD_CHECK_OK(pod_graph_create(pod_test_arena(), &g));
         pod_scope_begin(g, "unit1");
         refusals[i].build(g);
         POD_CHECK_FAILS(pod_graph_finish(g), refusals[i].status, refusals[i].text);
@@ -266,7 +264,6 @@ static void builders_refuse(void)
         x = pod_dense(g, pod_cast(g, x, POD_BF16), 3, true);
         CU_ASSERT(x.id == 0 && pod_graph_n_nodes(g) == n);
         POD_CHECK_FAILS(pod_graph_finish(g), refusals[i].status, refusals[i].text);
-        pod_arena_destroy(a);
     }
 }
 
@@ -345,8 +342,7 @@ static void check_spread(const pod_node *n, const pod_type *t)
  * reduced. */
 static void samples_spread_through_training(void)
 {
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_arena *a = pod_test_arena();
     pod_graph *g = training_graph(a);
     pod_type *type = POD_ARENA_NEW(a, pod_type, pod_graph_n_values(g) + 1);
     POD_ASSERT(type, "no memory");
@@ -371,7 +367,6 @@ static void samples_spread_through_training(void)
             type[n->first_out + k] = out[k];
         }
     }
-    pod_arena_destroy(a);
 }
 
 /* The first node of an op in a graph, under a label. */
@@ -488,9 +483,7 @@ static void inference_refuses_unlike_spreads(void)
 
 static void convolutions_split_only_samples(void)
 {
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    pod_graph *g = training_graph(a);
+    pod_graph *g = training_graph(pod_test_arena());
     const pod_node n = find_node(g, "conv2d");
     pod_type in[2] = {*pod_graph_type(g, n.in[0]), *pod_graph_type(g, n.in[1])}, out;
     in[0].split[1] = 1;
@@ -498,7 +491,6 @@ static void convolutions_split_only_samples(void)
                     "only its first dimension may be split");
     in[0].split[1] = 0, in[1].split[0] = 1;
     POD_CHECK_FAILS(pod_op_infer(&n, in, &out), POD_E_UNSUPPORTED, "may not be split");
-    pod_arena_destroy(a);
 }
 
 /* (8, 4) by (4, 4), rows, columns and the sum cut over mesh dimensions a bit each. */
@@ -510,8 +502,7 @@ static void matmul_splits_any_dimension(void)
     } rows[] = {{1, 0, 0, 0, 0, true},  {0, 0, 0, 2, 0, true},  {1, 0, 0, 2, 0, true},
                 {0, 2, 2, 0, 2, true},  {1, 2, 2, 4, 2, true},  {1, 0, 0, 1, 0, false},
                 {1, 1, 1, 0, 0, false}, {0, 2, 0, 0, 0, false}, {0, 1, 1, 1, 0, false}};
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_arena *a = pod_test_arena();
     pod_graph *g;
     POD_CHECK_OK(pod_graph_create(a, &g));
     pod_matmul(g, F32(g, "a", N, 4), F32(g, "b", 4, 4), (pod_matmul_attr){.c_dtype = POD_F32});
@@ -529,7 +520,6 @@ static void matmul_splits_any_dimension(void)
                       out.sum == rows[i].sum && out.vary == 0,
                   "row %zu: split %x,%x sum %x", i, out.split[0], out.split[1], out.sum);
     }
-    pod_arena_destroy(a);
 }
 
 /* ---- batch norm's groups ------------------------------------------------------------------- */
@@ -558,8 +548,7 @@ static void moments_count_their_group(void)
         unsigned parts;
         float cores;
     } groups[] = {{3, 4}, {1, 2}, {2, 2}, {0, 1}};
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_arena *a = pod_test_arena();
     pod_graph *g = training_graph(a);
     const pod_node n = find_node(g, "bn_moments"); /* (8, 6, 6, 4): 288 rows */
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
@@ -576,15 +565,13 @@ static void moments_count_their_group(void)
         CU_ASSERT(var[0] == 1 && var[1] == 1 && var[2] == 0 && var[3] == 0);
         CU_ASSERT(pod_test_near((double)rstd[0], 1 / sqrt(1.001), 1e-6));
     }
-    pod_arena_destroy(a);
 }
 
 /* With x at its mean the gradient is gamma rstd (dy - dbeta / rows): it shows the count. */
 static void gradients_count_their_group(void)
 {
     enum { X, DY, MEAN, RSTD, GAMMA, DGAMMA, DBETA };
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_arena *a = pod_test_arena();
     pod_graph *g;
     POD_CHECK_OK(pod_graph_create(a, &g));
     pod_value w =
@@ -609,7 +596,6 @@ static void gradients_count_their_group(void)
         in[DGAMMA] = in[DBETA] = VEC(parts ^ 1, 0);
         POD_CHECK_FAILS(pod_op_infer(&n, in, out), POD_E_SHAPE, "of different groups of cores");
     }
-    pod_arena_destroy(a);
 }
 
 /* ---- costs --------------------------------------------------------------------------------- */
@@ -628,9 +614,7 @@ static void costs_are_those_of_the_whole(void)
         {"bn_sums", 0, 2.0 * N * 36 * 4, 4.0 * 2 * 4},
         {"normalize", 0, N * 36 * 3, 2.0 * N * 36 * 3},
     };
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    pod_graph *g = training_graph(a);
+    pod_graph *g = training_graph(pod_test_arena());
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
         const pod_node n = find_node(g, want[i].op);
         const pod_cost cost = pod_op_cost_in(g, &n);
@@ -641,7 +625,6 @@ static void costs_are_those_of_the_whole(void)
                   "%s: %g flops, %g vector, %g read, %g written", want[i].op, cost.matrix_flops,
                   cost.vector_ops, cost.bytes_read, cost.bytes_written);
     }
-    pod_arena_destroy(a);
 }
 
 static CU_TestInfo table_tests[] = {

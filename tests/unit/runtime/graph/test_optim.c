@@ -212,7 +212,7 @@ static pod_shape shape_of(int i)
 static built build(const pod_optim *optim, const pod_hparams *with)
 {
     built b = {0};
-    POD_CHECK_OK(pod_arena_create(NULL, &b.arena));
+    b.arena = pod_test_arena();
     POD_CHECK_OK(pod_graph_create(b.arena, &b.graph));
     pod_scope_begin(b.graph, "net");
     for (int i = 0; i < N_WEIGHTS; i++)
@@ -282,7 +282,6 @@ static void states_are_variables(void)
                           "%s has another shape than its weight", v->name);
                 POD_CHECK(v->assigned.id != 0, "%s is not assigned", v->name);
             }
-        pod_arena_destroy(b.arena);
     }
 }
 
@@ -376,7 +375,6 @@ static void readiness_orders_the_updates(void)
         }
         int at = pod_graph_find_variable(b.graph, b.untrained);
         CU_ASSERT_EQUAL(pod_graph_variable(b.graph, at)->assigned.id, 0);
-        pod_arena_destroy(b.arena);
     }
 }
 
@@ -489,7 +487,6 @@ static void follow(const pod_optim *optim, const pod_hparams *with,
     /* Weights are about 1: bounds that let a wrong formula pass would be no bounds. */
     POD_CHECK(widest < 1e-3, "%s: the bounds grew to %g", optim->name, widest);
     pod_interp_destroy(it);
-    pod_arena_destroy(b.arena);
 }
 
 static void follow_their_formulas(void)
@@ -525,7 +522,6 @@ static void after_two_steps(const pod_optim *optim, const pod_hparams *with, flo
     for (int i = 0; i < N_WEIGHTS; w += unused[i++].n)
         memcpy(w, pod_interp_data(it, b.weight[i]), (size_t)unused[i].n * sizeof *w);
     pod_interp_destroy(it);
-    pod_arena_destroy(b.arena);
 }
 
 /* A rule reads the hyperparameters that it has defaults for, and no other. */

@@ -25,30 +25,19 @@ static pod_test_plan plan_of(int net, const char *mesh)
                            .optimizer = "sgd"};
 }
 
-static double train_job(pod_arena *a, const pod_test_plan *plan, const pod_program **p,
-                        pod_test_job *j)
-{
-    POD_CHECK_OK(pod_test_compile(a, plan, p));
-    pod_test_job_start(j, *p);
-    return pod_test_job_train(j, *p, STEPS);
-}
-
 /* How far apart the two plans end, and the bound that stands for it. */
 static void compare(const char *what, const pod_test_plan *one, const pod_test_plan *other,
                     double bound)
 {
     static pod_test_job x, y;
-    const pod_program *p, *q;
-    pod_arena *a;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    const double want = train_job(a, one, &p, &x), got = train_job(a, other, &q, &y);
+    const double want = pod_test_job_run(&x, one, STEPS);
+    const double got = pod_test_job_run(&y, other, STEPS);
     const double apart = pod_test_distance(y.store[0], x.store[0]);
     POD_CHECK(apart <= bound, "%s: weights are %g apart, at most %g", what, apart, bound);
     POD_CHECK(fabs(got - want) <= bound * want, "%s: loss %.9g, want %.9g", what, got, want);
-    POD_CHECK(p->fingerprint != q->fingerprint, "%s: one fingerprint", what);
+    POD_CHECK(x.program->fingerprint != y.program->fingerprint, "%s: one fingerprint", what);
     pod_test_job_end(&x);
     pod_test_job_end(&y);
-    pod_arena_destroy(a);
 }
 
 /* Sums of 48 samples in another order, four times: a few roundings of float32. A sum that travels
@@ -140,15 +129,12 @@ static void check_stretches(const pod_program *p)
 
 static void test_plan(void)
 {
-    pod_arena *a;
-    const pod_program *whole, *p;
     pod_test_plan plan = plan_of(POD_TEST_BN_RESIDUAL, "2x1");
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     plan.precision = POD_BF16;
     plan.guard_bytes = 0;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &whole));
+    const pod_program *whole = pod_test_program(&plan);
     plan.accumulate = 6;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    const pod_program *p = pod_test_program(&plan);
     CU_ASSERT(whole->repeat.count == 1 && pod_program_n_turns(whole) == whole->n_instrs);
     CU_ASSERT_EQUAL(p->repeat.count, 6);
     CU_ASSERT(p->repeat.first > 0 && p->repeat.end < p->n_instrs);
@@ -163,7 +149,6 @@ static void test_plan(void)
         const pod_slot *s = &p->slot[p->input[i].value.id];
         CU_ASSERT_EQUAL(s->advance, i <= POD_NET_LABELS ? s->bytes : 0);
     }
-    pod_arena_destroy(a);
 }
 
 /* Turns: what comes before, the micro-steps, what comes after. */
@@ -188,15 +173,13 @@ static void test_turns(void)
 static void test_planted(void)
 {
     static pod_test_job j;
-    pod_arena *a;
-    const pod_program *p;
+    pod_arena *a = pod_test_arena();
     double outputs[2], fewer[2];
     pod_test_plan plan = plan_of(POD_TEST_RESIDUAL, "2x1");
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     plan.precision = POD_BF16;
     plan.guard_bytes = 0;
     plan.accumulate = 3;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    const pod_program *p = pod_test_program(&plan);
     pod_test_job_start(&j, p);
     int n_planted = 0, n_found = 0;
     for (int32_t s = 0; s < p->n_slots; s++) {
@@ -224,7 +207,6 @@ static void test_planted(void)
     POD_CHECK(fewer[POD_NET_LOSS] < 0.8 * outputs[POD_NET_LOSS], "loss %g of two thirds, %g",
               fewer[POD_NET_LOSS], outputs[POD_NET_LOSS]);
     pod_test_job_end(&j);
-    pod_arena_destroy(a);
 }
 
 /* ---- refusals ------------------------------------------------------------------------------ */
@@ -252,16 +234,14 @@ static pod_status compile_sum_in_forward(pod_arena *a)
 
 static void test_refusals(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     const pod_program *p;
     pod_test_plan plan = plan_of(POD_TEST_PERCEPTRON, "2x2");
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     plan.accumulate = 5;
     POD_CHECK_FAILS(pod_test_compile(a, &plan, &p), POD_E_INVALID,
                     "batch: 48 is not divisible by the 4 cores of the mesh times 5 micro-steps");
     POD_CHECK_FAILS(compile_sum_in_forward(a), POD_E_UNSUPPORTED,
                     "accumulate: bias_add 'shifted' needs a sum over the whole batch before");
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("accumulate", {"the result of the whole batch", test_whole_batch},

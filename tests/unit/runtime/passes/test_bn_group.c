@@ -62,14 +62,15 @@ static pod_group group_of(const grouping *x)
 }
 
 /* Members of a group get samples that follow each other, in the order of groups. */
-static void deal_to_groups(pod_test_job *j, const pod_program *p, const pod_group *g)
+static void deal_to_groups(pod_test_job *j, const pod_group *g)
 {
-    const int local = POD_TEST_BATCH / j->n_ranks, size = pod_group_size(&p->mesh, g);
+    const pod_mesh *mesh = &j->program->mesh;
+    const int local = POD_TEST_BATCH / j->n_ranks, size = pod_group_size(mesh, g);
     int n_groups = 0, number[POD_TEST_MAX_RANKS];
     for (int r = 0; r < j->n_ranks; r++) {
-        const int first = pod_group_member(&p->mesh, g, r, 0);
+        const int first = pod_group_member(mesh, g, r, 0);
         number[r] = first == r ? n_groups++ : number[first];
-        const int place = number[r] * size + pod_group_index(&p->mesh, g, r);
+        const int place = number[r] * size + pod_group_index(mesh, g, r);
         j->feed[POD_NET_IMAGES * j->n_ranks + r] = j->images + place * local * POD_TEST_PIXELS;
         j->feed[POD_NET_LABELS * j->n_ranks + r] = j->labels + place * local;
     }
@@ -98,27 +99,16 @@ static void compare(const char *what, const pod_test_plan *plan, const pod_test_
                     double bound)
 {
     static pod_test_job x, y;
-    const pod_program *p, *q;
-    pod_arena *a;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    pod_status status = pod_test_compile(a, like, &q);
-    if (status == POD_OK) status = pod_test_compile(a, plan, &p);
-    POD_CHECK(status == POD_OK, "%s: %s", what, pod_error_text());
-    if (status != POD_OK) {
-        pod_arena_destroy(a);
-        return;
-    }
-    pod_test_job_start(&y, q);
-    pod_test_job_start(&x, p);
-    deal_to_groups(&x, p, &plan->bn_group);
+    pod_test_job_start(&y, pod_test_program(like));
+    pod_test_job_start(&x, pod_test_program(plan));
+    deal_to_groups(&x, &plan->bn_group);
     if (plan->accumulate) order_by_micro_steps(&y, x.n_ranks / y.n_ranks, plan->accumulate);
-    const double want = pod_test_job_train(&y, q, STEPS), got = pod_test_job_train(&x, p, STEPS);
+    const double want = pod_test_job_train(&y, STEPS), got = pod_test_job_train(&x, STEPS);
     const double apart = pod_test_distance(x.store[0], y.store[0]);
     POD_CHECK(apart <= bound, "%s: weights are %g apart, at most %g", what, apart, bound);
     POD_CHECK(fabs(got - want) <= bound * want, "%s: loss %.9g, want %.9g", what, got, want);
     pod_test_job_end(&x);
     pod_test_job_end(&y);
-    pod_arena_destroy(a);
 }
 
 /* float32 sums of 48 samples in another order, through the square root of a variance. */
@@ -162,24 +152,16 @@ static void test_micro_steps(void)
 static void test_groups_matter(void)
 {
     static pod_test_job x, y;
-    const pod_program *p, *q;
-    pod_arena *a;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     pod_test_plan alone = plan_of("2x2", POD_F32), all = alone;
     all.bn_group = (pod_group){.dims = 3};
-    POD_CHECK_OK(pod_test_compile(a, &alone, &p));
-    POD_CHECK_OK(pod_test_compile(a, &all, &q));
-    CU_ASSERT(p->fingerprint != q->fingerprint);
-    CU_ASSERT(p->n_colls < q->n_colls);
-    pod_test_job_start(&x, p);
-    pod_test_job_start(&y, q);
-    (void)pod_test_job_train(&x, p, STEPS);
-    (void)pod_test_job_train(&y, q, STEPS);
+    (void)pod_test_job_run(&x, &alone, STEPS);
+    (void)pod_test_job_run(&y, &all, STEPS);
+    CU_ASSERT(x.program->fingerprint != y.program->fingerprint);
+    CU_ASSERT(x.program->n_colls < y.program->n_colls);
     const double apart = pod_test_distance(x.store[0], y.store[0]);
     POD_CHECK(apart > 1e-3, "groups change weights by %g only", apart);
     pod_test_job_end(&x);
     pod_test_job_end(&y);
-    pod_arena_destroy(a);
 }
 
 /* Elements of all collectives but the largest. */
@@ -198,21 +180,16 @@ static int64_t count_beside_largest(const pod_program *p)
  * gradients have time. */
 static void test_gradients_travel_apart(void)
 {
-    const pod_program *p, *q;
-    pod_arena *a;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     pod_test_plan some = plan_of("4x2", POD_F32);
     some.bucket_bytes = 1 << 20;
     pod_test_plan all = some;
     some.bn_group = (pod_group){.dims = 1};
     all.bn_group = (pod_group){.dims = 3};
-    POD_CHECK_OK(pod_test_compile(a, &some, &p));
-    POD_CHECK_OK(pod_test_compile(a, &all, &q));
-    const int64_t of_some = count_beside_largest(p), of_all = count_beside_largest(q);
+    const int64_t of_some = count_beside_largest(pod_test_program(&some));
+    const int64_t of_all = count_beside_largest(pod_test_program(&all));
     POD_CHECK(of_all <= of_some,
               "%lld elements travel beside the gradients, %lld where groups are small",
               (long long)of_all, (long long)of_some);
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("bn_group", {"gradients travel apart", test_gradients_travel_apart},

@@ -36,12 +36,8 @@ static void test_averages(void)
 {
     static pod_test_job j;
     static float before[1 << 16];
-    pod_arena *a;
-    const pod_program *p;
     const pod_test_plan plan = plan_of(POD_TEST_BN_RESIDUAL, "2x1", false);
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
-    pod_test_job_start(&j, p);
+    pod_test_job_start(&j, pod_test_program(&plan));
     for (int step = 1; step <= STEPS; step++) {
         pod_store *s = j.store[0];
         int64_t at = 0, n_averages = 0;
@@ -51,7 +47,7 @@ static void test_averages(void)
             memcpy(before + at, pod_store_data(s, i), sizeof *before * (size_t)n);
             at += n;
         }
-        (void)pod_test_job_train(&j, p, 1);
+        (void)pod_test_job_train(&j, 1);
         const double early = (1.0 + step) / (10.0 + step);
         const double d = step == 1 ? 0 : fmin(early, (double)DECAY);
         at = 0;
@@ -70,7 +66,6 @@ static void test_averages(void)
         CU_ASSERT(n_averages > 10);
     }
     pod_test_job_end(&j);
-    pod_arena_destroy(a);
 }
 
 /* Sums are exact, so what each core updates of its part has the bits of what all update of all. */
@@ -80,25 +75,17 @@ static void test_dealt_out(void)
     static const char *const meshes[] = {"2x1", "3x1", "2x2", "4x3"};
     for (size_t m = 0; m < sizeof meshes / sizeof meshes[0]; m++)
         for (int net = 0; net < 2; net++) {
-            pod_arena *a;
-            const pod_program *p, *q;
-            if (pod_arena_create(NULL, &a) != POD_OK) return;
             const pod_test_plan whole =
                 plan_of(net ? POD_TEST_RESIDUAL : POD_TEST_PERCEPTRON, meshes[m], false);
             pod_test_plan dealt = whole;
             dealt.shard_update = true;
-            POD_CHECK_OK(pod_test_compile(a, &whole, &p));
-            POD_CHECK_OK(pod_test_compile(a, &dealt, &q));
-            pod_test_job_start(&x, p);
-            pod_test_job_start(&y, q);
-            (void)pod_test_job_train(&x, p, STEPS);
-            (void)pod_test_job_train(&y, q, STEPS);
+            (void)pod_test_job_run(&x, &whole, STEPS);
+            (void)pod_test_job_run(&y, &dealt, STEPS);
             const double apart = pod_test_distance(y.store[0], x.store[0]);
             POD_CHECK(apart == 0, "%s on %s: %g apart", whole.net->name, meshes[m], apart);
-            CU_ASSERT(q->state_bytes < p->state_bytes);
+            CU_ASSERT(y.program->state_bytes < x.program->state_bytes);
             pod_test_job_end(&x);
             pod_test_job_end(&y);
-            pod_arena_destroy(a);
         }
 }
 

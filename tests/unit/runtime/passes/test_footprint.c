@@ -46,41 +46,33 @@ static void check_footprint(pod_arena *a, const pod_program *p, pod_footprint *f
 
 static void test_peak(void)
 {
-    pod_arena *a;
-    const pod_program *p, *parts;
+    pod_arena *a = pod_test_arena();
     pod_footprint f, g;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     for (int net = 0; net < POD_TEST_N_NETS; net++) {
         const pod_test_plan whole = plan_of(net, 1), micro = plan_of(net, 3);
-        POD_CHECK_OK(pod_test_compile(a, &whole, &p));
-        POD_CHECK_OK(pod_test_compile(a, &micro, &parts));
-        check_footprint(a, p, &f);
-        check_footprint(a, parts, &g);
+        check_footprint(a, pod_test_program(&whole), &f);
+        check_footprint(a, pod_test_program(&micro), &g);
         CU_ASSERT(f.use_bytes[POD_USE_KEPT] > 0 && f.use_bytes[POD_USE_SUM] == 0);
         POD_CHECK(g.use_bytes[POD_USE_KEPT] < f.use_bytes[POD_USE_KEPT], "%s: %zu and %zu kept",
                   micro.net->name, g.use_bytes[POD_USE_KEPT], f.use_bytes[POD_USE_KEPT]);
         POD_CHECK(g.moved_bytes > f.moved_bytes, "%s: %g and %g bytes moved", micro.net->name,
                   g.moved_bytes, f.moved_bytes); /* each micro-step reads the weights */
     }
-    pod_arena_destroy(a);
 }
 
 /* On one core sums over micro-steps lie in the slab, and are alive all the while. */
 static void test_sums(void)
 {
-    pod_arena *a;
-    const pod_program *p;
+    pod_arena *a = pod_test_arena();
     pod_footprint f;
     pod_test_plan plan = plan_of(POD_TEST_PERCEPTRON, 4);
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     plan.mesh = "1x1";
     plan.precision = POD_F32;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    const pod_program *p = pod_test_program(&plan);
     check_footprint(a, p, &f);
     const size_t weights = (POD_TEST_PIXELS * 17 + 17 + 17 * POD_TEST_CLASSES + POD_TEST_CLASSES);
     CU_ASSERT_EQUAL(f.use_bytes[POD_USE_SUM], (weights + 2) * sizeof(float)); /* loss, correct */
     CU_ASSERT_EQUAL(f.use_bytes[POD_USE_COPY], 0);
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("footprint", {"the peak", test_peak}, {"sums of micro-steps", test_sums});

@@ -20,39 +20,20 @@ static const pod_test_plan residual = {.net = &pod_test_nets[POD_TEST_BN_RESIDUA
                                        .cpu = POD_CPU_REFERENCE_ONLY,
                                        .fusion = true};
 
-typedef struct trained {
-    const pod_program *program;
-    double loss;
-} trained;
-
-static trained train(pod_arena *a, const pod_test_plan *plan)
-{
-    static pod_test_job j;
-    trained t = {0};
-    POD_CHECK_OK(pod_test_compile(a, plan, &t.program));
-    if (!t.program) return t;
-    pod_test_job_start(&j, t.program);
-    t.loss = pod_test_job_train(&j, t.program, STEPS);
-    pod_test_job_end(&j);
-    return t;
-}
-
 static void check_like_plain(const pod_test_plan *plan, double part)
 {
-    pod_arena *a;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    static pod_test_job fused, plain;
     pod_test_plan apart = *plan;
     apart.fusion = false;
-    const trained fused = train(a, plan), plain = train(a, &apart);
-    POD_CHECK(fabs(fused.loss - plain.loss) <= part * plain.loss,
-              "%s on %s: loss %.9g fused, %.9g plain", plan->net->name, plan->mesh, fused.loss,
-              plain.loss);
-    if (fused.program && plain.program) {
-        CU_ASSERT_EQUAL(fused.program->model_flops, plain.program->model_flops);
-        CU_ASSERT(fused.program->n_fusions > 0 && plain.program->n_fusions == 0);
-        CU_ASSERT(fused.program->n_instrs < plain.program->n_instrs);
-    }
-    pod_arena_destroy(a);
+    const double got = pod_test_job_run(&fused, plan, STEPS);
+    const double want = pod_test_job_run(&plain, &apart, STEPS);
+    POD_CHECK(fabs(got - want) <= part * want, "%s on %s: loss %.9g fused, %.9g plain",
+              plan->net->name, plan->mesh, got, want);
+    CU_ASSERT_EQUAL(fused.program->model_flops, plain.program->model_flops);
+    CU_ASSERT(fused.program->n_fusions > 0 && plain.program->n_fusions == 0);
+    CU_ASSERT(fused.program->n_instrs < plain.program->n_instrs);
+    pod_test_job_end(&fused);
+    pod_test_job_end(&plain);
 }
 
 /* The check executor plays all ranks: statistics are a core's own, the ranks keep the same
@@ -108,13 +89,10 @@ static int count_of(const pod_program *p, const char *name, const char *refused)
  * the stem's; down: by the mean. */
 static void counts_what_it_does(void)
 {
-    pod_arena *a;
-    const pod_program *p, *plain;
     pod_test_plan plan = residual;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    const pod_program *p = pod_test_program(&plan);
     plan.fusion = false;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &plain));
+    const pod_program *plain = pod_test_program(&plan);
     CU_ASSERT_EQUAL(count_of(p, "bn_grad_act", NULL), 3);
     CU_ASSERT_EQUAL(count_of(p, "bn_prologue", NULL), 1);
     CU_ASSERT_EQUAL(count_of(p, "bn_prologue", "add reads it too"), 1);
@@ -133,7 +111,6 @@ static void counts_what_it_does(void)
     CU_ASSERT_EQUAL(pod_test_n_instrs(p, "conv2d_dw_act"), 1);
     CU_ASSERT(pod_program_moved_bytes(p) < 0.8 * pod_program_moved_bytes(plain));
     CU_ASSERT(p->step_bytes < plain->step_bytes);
-    pod_arena_destroy(a);
 }
 
 /* stem: its swish is read by a convolution and an add; the depthwise one's by a mean and a gate. */
@@ -141,8 +118,6 @@ static void squeeze_and_excite(void)
 {
     static const char *const meshes[] = {"1x1", "2x2", "3x1"};
     const uint32_t cpus[] = {POD_CPU_REFERENCE_ONLY, pod_cpu_features()};
-    pod_arena *a;
-    const pod_program *p;
     pod_test_plan plan = residual;
     plan.net = &pod_test_squeezed;
     for (int i = 0; i < 6; i++) {
@@ -153,33 +128,27 @@ static void squeeze_and_excite(void)
         plan.precision = POD_BF16;
         check_like_plain(&plan, 0.02);
     }
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     plan.cpu = POD_CPU_REFERENCE_ONLY;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    const pod_program *p = pod_test_program(&plan);
     CU_ASSERT_EQUAL(count_of(p, "bn_grad_swish", NULL), 2);
     CU_ASSERT_EQUAL(count_of(p, "bn_apply_act", NULL), 3);
     CU_ASSERT_EQUAL(count_of(p, "gate_mean_grad", NULL), 1);
     CU_ASSERT_EQUAL(count_of(p, "conv_sums", NULL), 3);
     CU_ASSERT_EQUAL(pod_test_n_instrs(p, "swish") + pod_test_n_instrs(p, "swish_grad"), 0);
     CU_ASSERT_EQUAL(pod_test_n_instrs(p, "bn_apply") + pod_test_n_instrs(p, "bn_sums"), 0);
-    pod_arena_destroy(a);
 }
 
 /* Where no kernel but the reference would take more, convolutions and products stay as they are. */
 static void target_decides(void)
 {
-    pod_arena *a;
-    const pod_program *p;
     pod_test_plan plan = residual;
     plan.cpu = 0;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    const pod_program *p = pod_test_program(&plan);
     CU_ASSERT_EQUAL(count_of(p, "bn_prologue", NULL), 0);
     CU_ASSERT_EQUAL(count_of(p, "bn_prologue", "gemm: it fuses nothing"), 1);
     CU_ASSERT_EQUAL(count_of(p, "conv_sums", "gemm: it fuses nothing"), 4);
     CU_ASSERT_EQUAL(count_of(p, "matmul_bias", "blas: the library fuses nothing"), 1);
     CU_ASSERT_EQUAL(count_of(p, "bn_apply_act", NULL), 4);
-    pod_arena_destroy(a);
 }
 
 /* ---- graphs that must stay as they are ------------------------------------------------------- */
@@ -223,9 +192,8 @@ static double run(const pod_program *p, const float *x)
 /* Without gradients, with moving statistics: nothing normalized is stored but the last. */
 static void evaluates_alike(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_graph *g;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     POD_CHECK_OK(pod_graph_create(a, &g));
     const int64_t dim[] = {4, 4, 4, 2};
     pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, dim), 0);
@@ -243,15 +211,13 @@ static void evaluates_alike(void)
         CU_ASSERT_EQUAL(pod_test_n_instrs(fused, "bn_apply_act"), 1);
         CU_ASSERT_EQUAL(pod_test_n_instrs(fused, "bn_fold"), 3);
     }
-    pod_arena_destroy(a);
 }
 
 /* What is read twice is stored; what the host reads or a variable becomes is made. */
 static void keeps_what_is_read(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_graph *g;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     POD_CHECK_OK(pod_graph_create(a, &g));
     pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, (const int64_t[]){4, 4, 4, 2}), 0);
     pod_value n = conv_bn(g, "a", x), z = pod_relu(g, n);
@@ -272,15 +238,13 @@ static void keeps_what_is_read(void)
         CU_ASSERT_EQUAL(pod_test_n_instrs(p, "conv2d"), 3);
         CU_ASSERT_EQUAL(count_of(p, "bn_prologue", "max_pool reads it too"), 1);
     }
-    pod_arena_destroy(a);
 }
 
 /* A product that is read twice, and one that is not of samples. */
 static void keeps_products(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_graph *g;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     POD_CHECK_OK(pod_graph_create(a, &g));
     const int64_t dim[] = {4, 4};
     pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, dim), 0);
@@ -297,7 +261,6 @@ static void keeps_products(void)
         CU_ASSERT_EQUAL(count_of(p, "matmul_bias", "the product has other readers"), 1);
         CU_ASSERT_EQUAL(count_of(p, "matmul_bias", "not rows of samples"), 1);
     }
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("fuse", {"follows the plain program", follows_the_plain_program},

@@ -149,15 +149,13 @@ static void check_numbers(const small_model *m, const pod_program *fused, const 
 
 static void check_like_plain(const small_model *m, uint32_t cpu)
 {
-    pod_arena *a;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    pod_arena *a = pod_test_arena();
     const pod_program *fused = compile(a, m, cpu, true), *plain = compile(a, m, cpu, false);
     if (fused && plain) {
         if (m->roundings) check_numbers(m, fused, plain);
         CU_ASSERT_EQUAL(fused->model_flops, plain->model_flops);
         CU_ASSERT(pod_program_moved_bytes(fused) < pod_program_moved_bytes(plain));
     }
-    pod_arena_destroy(a);
 }
 
 static void follows_the_plain_program(void)
@@ -174,9 +172,7 @@ static void follows_the_plain_program(void)
  * what a convolution made or reads, but for z of a sum: it travels in float32. */
 static void no_cast_is_between(void)
 {
-    pod_arena *a;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    const pod_program *p = compile(a, &resnet, POD_CPU_REFERENCE_ONLY, true);
+    const pod_program *p = compile(pod_test_arena(), &resnet, POD_CPU_REFERENCE_ONLY, true);
     if (p) {
         CU_ASSERT_EQUAL(count_of(p, "bn_cast", NULL), 9);
         CU_ASSERT_EQUAL(count_of(p, "conv_sums", NULL), 9);
@@ -188,16 +184,14 @@ static void no_cast_is_between(void)
         CU_ASSERT_EQUAL(count_of(p, "bn_prologue", "add reads it too"), 1);
         CU_ASSERT_EQUAL(pod_test_n_instrs(p, "bn_sums") + pod_test_n_instrs(p, "bn_apply"), 0);
     }
-    pod_arena_destroy(a);
 }
 
 /* A cast that more than batch norm reads stays, and it is said why. */
 static void says_why_not(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_graph *g;
     const pod_program *p = NULL;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     POD_CHECK_OK(pod_graph_create(a, &g));
     const pod_batchnorm_attr bn = {.eps = 1e-3f, .train = true, .gamma = {POD_INIT_ONE, 1}};
     pod_value x = pod_input(g, "x", pod_type_of(POD_BF16, 4, (const int64_t[]){4, 4, 4, 2}), 0);
@@ -219,7 +213,6 @@ static void says_why_not(void)
         CU_ASSERT_EQUAL(count_of(p, "conv_sums", NULL), 0);
         CU_ASSERT_EQUAL(pod_test_n_instrs(p, "bn_sums"), 1);
     }
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("fuse_cast", {"follows the plain program", follows_the_plain_program},

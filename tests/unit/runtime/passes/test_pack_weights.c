@@ -51,12 +51,10 @@ static bool can_pack(const char *test)
 /* Convolutions and products with a weight read it packed, and nothing casts weights any more. */
 static void packs_what_kernels_take(void)
 {
-    pod_arena *a;
-    const pod_program *p = NULL;
     pod_test_plan plan = in_bf16;
     plan.cpu = pod_cpu_features();
-    if (!can_pack("packs_what_kernels_take") || pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    if (!can_pack("packs_what_kernels_take")) return;
+    const pod_program *p = pod_test_program(&plan);
     for (int32_t i = 0; p && i < p->n_instrs; i++) {
         const pod_instr *in = &p->instr[i];
         const bool has_filter = strncmp(in->op, "conv2d", 6) == 0 && !is_pack(in) &&
@@ -67,36 +65,28 @@ static void packs_what_kernels_take(void)
                   "the weight of '%s' is cast", in->label);
     }
     CU_ASSERT(p && n_packs(p) > (has_amx() ? 5 : 3));
-    pod_arena_destroy(a);
 }
 
 static void packs_nothing_for_others(void)
 {
-    pod_arena *a;
-    const pod_program *p = NULL;
     pod_test_plan plan = in_bf16;
     plan.cpu = POD_CPU_REFERENCE_ONLY;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    const pod_program *p = pod_test_program(&plan);
     CU_ASSERT(p && n_packs(p) == 0);
-    pod_arena_destroy(a);
 }
 
 /* Before the micro-steps, not in each of them. */
 static void packs_once_a_step(void)
 {
-    pod_arena *a;
-    const pod_program *p = NULL;
     pod_test_plan plan = in_bf16;
     plan.cpu = pod_cpu_features();
     plan.accumulate = 3;
-    if (!can_pack("packs_once_a_step") || pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    if (!can_pack("packs_once_a_step")) return;
+    const pod_program *p = pod_test_program(&plan);
     CU_ASSERT(p && n_packs(p) > (has_amx() ? 5 : 3));
     for (int32_t i = 0; p && i < p->n_instrs; i++)
         POD_CHECK(!is_pack(&p->instr[i]) || i < p->repeat.first, "'%s' is packed in a micro-step",
                   p->instr[i].label);
-    pod_arena_destroy(a);
 }
 
 /* Against the reference, which packs nothing: as far apart as bfloat16 allows. */
@@ -104,25 +94,17 @@ static void trains_alike(void)
 {
     static const char *const meshes[] = {"1x1", "2x2"};
     for (size_t m = 0; m < sizeof meshes / sizeof meshes[0]; m++) {
-        static pod_test_job job[2];
         const uint32_t cpu[] = {pod_cpu_features(), POD_CPU_REFERENCE_ONLY};
         double loss[2] = {0};
-        pod_arena *a;
-        if (!can_pack("trains_alike") || pod_arena_create(NULL, &a) != POD_OK) return;
+        if (!can_pack("trains_alike")) return;
         for (int i = 0; i < 2; i++) {
-            const pod_program *p = NULL;
             pod_test_plan plan = in_bf16;
             plan.cpu = cpu[i];
             plan.mesh = meshes[m];
-            POD_CHECK_OK(pod_test_compile(a, &plan, &p));
-            if (!p) return;
-            pod_test_job_start(&job[i], p);
-            loss[i] = pod_test_job_train(&job[i], p, STEPS);
-            pod_test_job_end(&job[i]);
+            loss[i] = pod_test_loss_of(&plan, STEPS);
         }
         POD_CHECK(fabs(loss[0] - loss[1]) <= 0.03 * loss[1], "mesh %s: loss %g packed, %g plain",
                   meshes[m], loss[0], loss[1]);
-        pod_arena_destroy(a);
     }
 }
 

@@ -124,11 +124,10 @@ static void test_meshes(bool with_update)
 {
     for (size_t m = 0; m < sizeof meshes / sizeof meshes[0]; m++)
         for (int64_t bucket = 1; bucket <= 1 << 20; bucket <<= 20) {
-            pod_arena *a;
+            pod_arena *a = pod_test_arena();
             pod_graph *g;
             const pod_program *p = NULL;
             pod_store *store[MAX_RANKS] = {NULL};
-            if (pod_arena_create(NULL, &a) != POD_OK) return;
             POD_CHECK_OK(build(a, with_update, &g));
             pod_status s = compile(a, g, meshes[m], bucket, &p);
             POD_CHECK(s == POD_OK, "on %s: %s", meshes[m], pod_error_text());
@@ -136,7 +135,6 @@ static void test_meshes(bool with_update)
             for (int r = 0; r < n_ranks; r++) POD_CHECK_OK(pod_store_create(p, r, 1, &store[r]));
             if (s == POD_OK) run_steps(p, meshes[m], with_update, store);
             for (int r = 0; r < n_ranks; r++) pod_store_destroy(store[r]);
-            pod_arena_destroy(a);
         }
 }
 
@@ -147,10 +145,9 @@ static void test_assigned(void) { test_meshes(true); }
  * nothing that is made after it is wanted. */
 static void test_ends(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_graph *g;
     const pod_program *p;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     POD_CHECK_OK(build(a, true, &g));
     POD_CHECK_OK(compile(a, g, "2x2", 1 << 20, &p));
     int n_starts = 0, n_waits = 0;
@@ -160,16 +157,14 @@ static void test_ends(void)
     }
     POD_CHECK(n_starts == 4 && n_waits == 4, "%d starts, %d waits, want 4 of each", n_starts,
               n_waits);
-    pod_arena_destroy(a);
 }
 
 /* A value is overwritten while a view of it is still to be read. */
 static void test_stale_view(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_graph *g;
     const pod_program *p;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     POD_CHECK_OK(pod_graph_create(a, &g));
     pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){N, C}), 0);
     pod_value v = pod_scale(g, 2.0f, x);
@@ -197,15 +192,13 @@ static void test_stale_view(void)
                         "reads what something else has overwritten");
     }
     pod_store_destroy(store);
-    pod_arena_destroy(a);
 }
 
 /* What a kernel is told beside its operands tells programs apart too. */
 static void test_attributes(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     uint64_t fingerprint[2] = {0};
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     for (int i = 0; i < 2; i++) {
         pod_graph *g;
         const pod_program *p = NULL;
@@ -216,16 +209,14 @@ static void test_attributes(void)
         if (p) fingerprint[i] = p->fingerprint;
     }
     POD_CHECK(fingerprint[0] != fingerprint[1], "other factors, same fingerprint");
-    pod_arena_destroy(a);
 }
 
 /* An input is split when its first dimension is the batch, not when its extent happens to be. */
 static void test_batch_is_an_axis(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_graph *g;
     const pod_program *p = NULL;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     POD_CHECK_OK(pod_graph_create(a, &g));
     const pod_type type = pod_type_of(POD_F32, 2, (int64_t[]){N, C});
     pod_output(g, "x_sq", pod_sum_sq(g, pod_input(g, "x", type, 0)));
@@ -241,7 +232,6 @@ static void test_batch_is_an_axis(void)
     const pod_type longer = pod_type_of(POD_F32, 2, (int64_t[]){2 * N, C});
     pod_output(g, "x_sq", pod_sum_sq(g, pod_input(g, "x", longer, 0)));
     POD_CHECK_FAILS(compile(a, g, "2x1", 1, &p), POD_E_INVALID, "input 'x' has");
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("partition", {"sums that forward needs whole", test_forward},

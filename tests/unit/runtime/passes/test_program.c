@@ -9,53 +9,31 @@
 
 enum { STEPS = 4 };
 
-static pod_status compile(pod_arena *a, const pod_test_net *net, pod_dtype precision,
-                          const char *mesh, int64_t bucket_bytes, size_t guard_bytes, uint32_t cpu,
-                          const pod_program **out)
-{
-    const pod_test_plan plan = {.net = net,
-                                .precision = precision,
-                                .mesh = mesh,
-                                .bucket_bytes = bucket_bytes,
-                                .guard_bytes = guard_bytes,
-                                .cpu = cpu};
-    return pod_test_compile(a, &plan, out);
-}
-
 static const char *const meshes[] = {"1x1", "1x2", "2x2", "3x1", "4x2", "2x2x3", "6"};
 
-static double train_on(const pod_test_net *net, pod_dtype precision, const char *mesh_text,
-                       int64_t bucket_bytes, size_t guard_bytes, uint32_t cpu)
-{
-    pod_arena *a;
-    const pod_program *p;
-    static pod_test_job j;
-    double loss = (double)NAN;
-    if (pod_arena_create(NULL, &a) != POD_OK) return loss;
-    pod_status s = compile(a, net, precision, mesh_text, bucket_bytes, guard_bytes, cpu, &p);
-    POD_CHECK(s == POD_OK, "%s on %s: %s", net->name, mesh_text, pod_error_text());
-    if (s == POD_OK) {
-        pod_test_job_start(&j, p);
-        loss = pod_test_job_train(&j, p, STEPS);
-        pod_test_job_end(&j);
-    }
-    pod_arena_destroy(a);
-    return loss;
-}
+static const pod_test_plan residual = {.net = &pod_test_nets[POD_TEST_BN_RESIDUAL],
+                                       .mesh = "2x2",
+                                       .bucket_bytes = 512,
+                                       .guard_bytes = 64,
+                                       .cpu = POD_CPU_REFERENCE_ONLY};
 
 /* Same path whatever the mesh, but for rounding; batch norm's statistics are a core's own. */
 static void test_meshes(void)
 {
     for (size_t n = 0; n < POD_TEST_N_NETS; n++) {
-        double alone =
-            train_on(&pod_test_nets[n], POD_F32, "1x1", 1 << 20, 64, POD_CPU_REFERENCE_ONLY);
+        pod_test_plan plan = residual;
+        plan.net = &pod_test_nets[n];
+        plan.mesh = "1x1";
+        plan.bucket_bytes = 1 << 20;
+        const double alone = pod_test_loss_of(&plan, STEPS);
         for (size_t m = 0; m < sizeof meshes / sizeof meshes[0]; m++)
             for (int64_t bucket = 1; bucket <= 1 << 20; bucket <<= 10) {
-                double loss = train_on(&pod_test_nets[n], POD_F32, meshes[m], bucket, 64,
-                                       POD_CPU_REFERENCE_ONLY);
-                double bound = pod_test_nets[n].with_bn ? 1.0 : 1e-5;
+                plan.mesh = meshes[m];
+                plan.bucket_bytes = bucket;
+                const double loss = pod_test_loss_of(&plan, STEPS);
+                const double bound = plan.net->with_bn ? 1.0 : 1e-5;
                 POD_CHECK(fabs(loss - alone) <= bound * alone, "%s on %s: loss %.9g, alone %.9g",
-                          pod_test_nets[n].name, meshes[m], loss, alone);
+                          plan.net->name, meshes[m], loss, alone);
             }
     }
 }
@@ -64,10 +42,17 @@ static void test_meshes(void)
 static void test_targets(void)
 {
     for (size_t n = 0; n < POD_TEST_N_NETS; n++) {
-        double ref = train_on(&pod_test_nets[n], POD_F32, "2x2", 4096, 64, POD_CPU_REFERENCE_ONLY);
-        double same = train_on(&pod_test_nets[n], POD_F32, "2x2", 4096, 0, POD_CPU_REFERENCE_ONLY);
-        double fast = train_on(&pod_test_nets[n], POD_F32, "2x2", 4096, 64, pod_cpu_features());
-        double bf16 = train_on(&pod_test_nets[n], POD_BF16, "2x2", 4096, 64, pod_cpu_features());
+        pod_test_plan plan = residual;
+        plan.net = &pod_test_nets[n];
+        plan.bucket_bytes = 4096;
+        const double ref = pod_test_loss_of(&plan, STEPS);
+        plan.guard_bytes = 0;
+        const double same = pod_test_loss_of(&plan, STEPS);
+        plan.guard_bytes = 64;
+        plan.cpu = pod_cpu_features();
+        const double fast = pod_test_loss_of(&plan, STEPS);
+        plan.precision = POD_BF16;
+        const double bf16 = pod_test_loss_of(&plan, STEPS);
         POD_CHECK(same == ref, "%s: %.9g without guards, %.9g with", pod_test_nets[n].name, same,
                   ref);
         POD_CHECK(fabs(fast - ref) < 1e-4 * ref, "%s: %.9g fast, %.9g reference",
@@ -77,16 +62,18 @@ static void test_targets(void)
     }
 }
 
+static const pod_test_plan two_cores = {.net = &pod_test_nets[POD_TEST_RESIDUAL],
+                                        .mesh = "2x1",
+                                        .bucket_bytes = 1 << 20,
+                                        .cpu = POD_CPU_REFERENCE_ONLY};
+
 /* A plan in which two live slots overlap must not pass. */
 static void test_planted_overlap(void)
 {
-    pod_arena *a;
-    const pod_program *p;
+    pod_arena *a = pod_test_arena();
+    const pod_program *p = pod_test_program(&two_cores);
     static pod_test_job j;
     double outputs[2];
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_OK(compile(a, &pod_test_nets[POD_TEST_RESIDUAL], POD_F32, "2x1", 1 << 20, 0,
-                         POD_CPU_REFERENCE_ONLY, &p));
     pod_test_job_start(&j, p);
     int n_found = 0, n_planted = 0;
     for (int32_t s = 0; s < p->n_slots; s++) {
@@ -114,7 +101,6 @@ static void test_planted_overlap(void)
     POD_CHECK(n_planted >= 10 && n_found == n_planted, "%d of %d planted overlaps were found",
               n_found, n_planted);
     pod_test_job_end(&j);
-    pod_arena_destroy(a);
 }
 
 /* Of the program with the two instructions exchanged. */
@@ -136,13 +122,10 @@ static bool finds_exchange(pod_arena *a, const pod_program *p, pod_test_job *j, 
  * write into its buffer while it is in flight. */
 static void test_planted_in_flight(void)
 {
-    pod_arena *a;
-    const pod_program *p;
+    pod_arena *a = pod_test_arena();
+    const pod_program *p = pod_test_program(&two_cores);
     static pod_test_job j;
     double outputs[2];
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_OK(compile(a, &pod_test_nets[POD_TEST_RESIDUAL], POD_F32, "2x1", 1 << 20, 0,
-                         POD_CPU_REFERENCE_ONLY, &p));
     pod_test_job_start(&j, p);
     int n_writes = 0;
     int32_t in_flight = -1;
@@ -171,22 +154,19 @@ static void test_planted_in_flight(void)
     }
     POD_CHECK(n_writes > 0, "nothing runs while a collective is in flight");
     pod_test_job_end(&j);
-    pod_arena_destroy(a);
 }
 
 static void test_plan(void)
 {
-    pod_arena *a;
-    const pod_program *p, *again;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_OK(compile(a, &pod_test_nets[POD_TEST_BN_RESIDUAL], POD_F32, "2x2", 512, 0,
-                         pod_cpu_features(), &p));
-    POD_CHECK_OK(compile(a, &pod_test_nets[POD_TEST_BN_RESIDUAL], POD_F32, "2x2", 512, 0,
-                         pod_cpu_features(), &again));
-    POD_CHECK(p->fingerprint == again->fingerprint, "one graph, two fingerprints");
-    POD_CHECK_OK(compile(a, &pod_test_nets[POD_TEST_BN_RESIDUAL], POD_F32, "2x2", 1024, 0,
-                         pod_cpu_features(), &again));
-    POD_CHECK(p->fingerprint != again->fingerprint, "other buckets, same fingerprint");
+    pod_test_plan plan = residual;
+    plan.guard_bytes = 0;
+    plan.cpu = pod_cpu_features();
+    const pod_program *p = pod_test_program(&plan);
+    POD_CHECK(p->fingerprint == pod_test_program(&plan)->fingerprint,
+              "one graph, two fingerprints");
+    plan.bucket_bytes = 1024;
+    POD_CHECK(p->fingerprint != pod_test_program(&plan)->fingerprint,
+              "other buckets, same fingerprint");
     for (int32_t x = 0; x < p->n_slots; x++)
         for (int32_t y = x + 1; y < p->n_slots; y++) {
             const pod_slot *s = &p->slot[x], *t = &p->slot[y];
@@ -208,18 +188,15 @@ static void test_plan(void)
     }
     POD_CHECK(n_starts == p->n_colls && n_starts > 2, "%d starts of %d collectives", n_starts,
               (int)p->n_colls);
-    pod_arena_destroy(a);
 }
 
 /* The update waits for collectives in the order in which they start, moving averages' among them: what
  * came first is worked on while the last are on their way. */
 static void test_order_of_waits(void)
 {
-    pod_arena *a;
-    const pod_program *p;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_OK(compile(a, &pod_test_nets[POD_TEST_BN_RESIDUAL], POD_F32, "2x2", 512, 0,
-                         pod_cpu_features(), &p));
+    pod_test_plan plan = residual;
+    plan.cpu = pod_cpu_features();
+    const pod_program *p = pod_test_program(&plan);
     int32_t started[64], n_started = 0, n_waited = 0;
     for (int32_t i = 0; i < p->n_instrs; i++) {
         const pod_instr *in = &p->instr[i];
@@ -230,16 +207,9 @@ static void test_order_of_waits(void)
         n_waited++;
     }
     CU_ASSERT_TRUE(n_waited > 4 && n_waited == n_started);
-    pod_arena_destroy(a);
 }
 
 /* ---- variants of a plan -------------------------------------------------------------------- */
-
-static const pod_test_plan residual = {.net = &pod_test_nets[POD_TEST_BN_RESIDUAL],
-                                       .mesh = "2x2",
-                                       .bucket_bytes = 512,
-                                       .guard_bytes = 64,
-                                       .cpu = POD_CPU_REFERENCE_ONLY};
 
 typedef struct trained {
     const pod_program *program;
@@ -247,15 +217,11 @@ typedef struct trained {
     double loss;
 } trained;
 
-static trained train_plan(pod_arena *a, const pod_test_plan *plan)
+static trained train_plan(const pod_test_plan *plan)
 {
     static pod_test_job j;
-    trained t = {0};
-    POD_CHECK_OK(pod_test_compile(a, plan, &t.program));
-    if (!t.program) return t;
-    pod_test_job_start(&j, t.program);
-    t.loss = pod_test_job_train(&j, t.program, STEPS);
-    t.weights = pod_store_hash(j.store[0]);
+    const double loss = pod_test_job_run(&j, plan, STEPS);
+    const trained t = {j.program, pod_store_hash(j.store[0]), loss};
     pod_test_job_end(&j);
     return t;
 }
@@ -263,12 +229,10 @@ static trained train_plan(pod_arena *a, const pod_test_plan *plan)
 /* Collectives that are waited for at once leave the same weights, and another fingerprint. */
 static void test_wait_at_once(void)
 {
-    pod_arena *a;
     pod_test_plan plan = residual;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    const trained beside = train_plan(a, &plan);
+    const trained beside = train_plan(&plan);
     plan.wait_at_once = true;
-    const trained apart = train_plan(a, &plan);
+    const trained apart = train_plan(&plan);
     const pod_program *on = beside.program, *off = apart.program;
     CU_ASSERT_EQUAL(beside.weights, apart.weights);
     CU_ASSERT_NOT_EQUAL(on->fingerprint, off->fingerprint);
@@ -282,22 +246,17 @@ static void test_wait_at_once(void)
         n_apart += on->instr[i].kind == POD_I_COLL_START && on->instr[i + 1].kind == POD_I_RUN;
     }
     POD_CHECK(n_apart > 2, "%d collectives run beside instructions", n_apart);
-    pod_arena_destroy(a);
 }
 
 /* Ranks of a node are part of what a program is made for. */
 static void test_node_size(void)
 {
-    pod_arena *a;
-    const pod_program *p, *q;
     pod_test_plan plan = residual;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    const pod_program *p = pod_test_program(&plan);
     plan.node_size = 4;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &q));
+    const pod_program *q = pod_test_program(&plan);
     CU_ASSERT_NOT_EQUAL(p->fingerprint, q->fingerprint);
     for (int32_t i = 0; i < q->n_colls; i++) CU_ASSERT_EQUAL(q->coll[i].args.node_size, 4);
-    pod_arena_destroy(a);
 }
 
 /* A program whose arrays can be changed. */
@@ -364,10 +323,8 @@ static void test_fingerprint(void)
                 {"input", other_input},
                 {"output", other_output},
                 {"an input that is an output", last_input_is_an_output}};
-    pod_arena *a;
-    const pod_program *p;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_OK(pod_test_compile(a, &residual, &p));
+    pod_arena *a = pod_test_arena();
+    const pod_program *p = pod_test_program(&residual);
     copied c;
     copy_program(a, p, &c);
     CU_ASSERT_EQUAL(pod_program_fingerprint(&c.program), p->fingerprint);
@@ -377,35 +334,25 @@ static void test_fingerprint(void)
         POD_CHECK(pod_program_fingerprint(&c.program) != p->fingerprint,
                   "another %s, same fingerprint", rows[i].what);
     }
-    pod_arena_destroy(a);
-}
-
-static int count_op(const pod_program *p, const char *op)
-{
-    int n = 0;
-    for (int32_t i = 0; i < p->n_instrs; i++) n += strcmp(p->instr[i].op, op) == 0;
-    return n;
 }
 
 /* Gradients travel as bf16, each converted once before and once behind; what the host reads and
  * moving statistics as they are. Half the bytes of the gradients, and other weights by a little. */
 static void test_wire_bf16(void)
 {
-    pod_arena *a;
     pod_test_plan plan = residual;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    const trained f32 = train_plan(a, &plan);
+    const trained f32 = train_plan(&plan);
     plan.wire = POD_BF16;
-    const trained bf16 = train_plan(a, &plan);
+    const trained bf16 = train_plan(&plan);
     const pod_program *p = f32.program, *q = bf16.program;
     CU_ASSERT_NOT_EQUAL(p->fingerprint, q->fingerprint);
     CU_ASSERT_NOT_EQUAL(f32.weights, bf16.weights);
     POD_CHECK(fabs(bf16.loss - f32.loss) < 0.01 * f32.loss, "loss %.9g, %.9g in float32", bf16.loss,
               f32.loss);
-    const int n_weights = count_op(p, "momentum");
-    CU_ASSERT_EQUAL(count_op(p, "to_wire"), 0);
-    CU_ASSERT_EQUAL(count_op(q, "to_wire"), n_weights);
-    CU_ASSERT_EQUAL(count_op(q, "from_wire"), n_weights);
+    const int n_weights = pod_test_n_instrs(p, "momentum");
+    CU_ASSERT_EQUAL(pod_test_n_instrs(p, "to_wire"), 0);
+    CU_ASSERT_EQUAL(pod_test_n_instrs(q, "to_wire"), n_weights);
+    CU_ASSERT_EQUAL(pod_test_n_instrs(q, "from_wire"), n_weights);
     for (int32_t i = 0; i < q->n_instrs; i++) {
         const pod_instr *in = &q->instr[i];
         if (strcmp(in->op, "momentum") == 0)
@@ -420,22 +367,14 @@ static void test_wire_bf16(void)
     }
     CU_ASSERT(has_f32 && has_bf16);
     CU_ASSERT(q->reduce_bytes < p->reduce_bytes);
-    pod_arena_destroy(a);
 }
 
 /* ---- updates on parts of the weights -------------------------------------------------------- */
 
-static void train_job(pod_arena *a, const pod_test_plan *plan, const pod_program **p,
-                      pod_test_job *j)
-{
-    POD_CHECK_OK(pod_test_compile(a, plan, p));
-    pod_test_job_start(j, *p);
-    (void)pod_test_job_train(j, *p, STEPS);
-}
-
 /* What all cores together keep of every state is the whole of it. */
-static void check_states(const char *what, const pod_test_job *j, const pod_program *p)
+static void check_states(const char *what, const pod_test_job *j)
 {
+    const pod_program *p = j->program;
     for (int i = 0; i < pod_store_n(j->store[0]); i++) {
         const pod_program_variable *v = pod_store_variable(j->store[0], i);
         int64_t kept = 0;
@@ -466,32 +405,29 @@ static void test_shard_update(void)
         for (size_t r = 0; r < sizeof rules / sizeof rules[0]; r++) {
             const size_t turn = m + r;
             pod_test_plan plan = residual;
-            const pod_program *p, *q;
-            pod_arena *a;
-            if (pod_arena_create(NULL, &a) != POD_OK) return;
             plan.net = &pod_test_nets[turn % POD_TEST_N_NETS];
             plan.mesh = meshes[m];
             plan.optimizer = rules[r].optimizer;
             plan.bucket_bytes = buckets[turn % 3];
             plan.wire = wires[turn / 3 % 3];
-            train_job(a, &plan, &p, &whole);
+            (void)pod_test_job_run(&whole, &plan, STEPS);
             plan.shard_update = true;
-            train_job(a, &plan, &q, &parts);
+            (void)pod_test_job_run(&parts, &plan, STEPS);
             char what[96];
             snprintf(what, sizeof what, "%s on %s, %s, %s", rules[r].optimizer, meshes[m],
                      plan.net->name, pod_dtype_name(plan.wire));
-            const bool same_sums = pod_mesh_size(&p->mesh) <= 2 || plan.wire == POD_BINNED;
+            const bool same_sums = whole.n_ranks <= 2 || plan.wire == POD_BINNED;
             const bool same_norms = !rules[r].has_norms || plan.wire == POD_BINNED;
             const double bound =
                 same_sums ? (same_norms ? 0 : 1e-5) : (plan.wire == POD_BF16 ? 0.2 : 2e-4);
             const double apart = pod_test_distance(parts.store[0], whole.store[0]);
             POD_CHECK(apart <= bound, "%s: weights are %g apart, at most %g", what, apart, bound);
-            check_states(what, &parts, q);
-            POD_CHECK((p->fingerprint == q->fingerprint) == (pod_mesh_size(&p->mesh) == 1),
+            check_states(what, &parts);
+            POD_CHECK((whole.program->fingerprint == parts.program->fingerprint) ==
+                          (whole.n_ranks == 1),
                       "%s: fingerprints", what);
             pod_test_job_end(&whole);
             pod_test_job_end(&parts);
-            pod_arena_destroy(a);
         }
 }
 
@@ -514,10 +450,8 @@ static void test_wire_exact(void)
         for (int wire = 0; wire < 2; wire++) {
             const int n_runs = (wire + 1) * N_OF_FOUR; /* exact: then once more, on parts */
             pod_test_plan plan = residual;
-            pod_arena *a;
             int n_alike = 0;
             uint64_t first = 0;
-            if (pod_arena_create(NULL, &a) != POD_OK) return;
             plan.optimizer = rules[r];
             plan.wire = wire ? POD_BINNED : POD_F32;
             plan.node_size = 4;
@@ -526,43 +460,37 @@ static void test_wire_exact(void)
                 plan.rules = of_four[i % N_OF_FOUR].rules;
                 plan.bucket_bytes = of_four[i % N_OF_FOUR].bucket_bytes;
                 plan.shard_update = i >= N_OF_FOUR;
-                const trained t = train_plan(a, &plan);
+                const trained t = train_plan(&plan);
                 if (i == 0) first = t.weights;
                 n_alike += t.weights == first;
             }
             POD_CHECK((n_alike == n_runs) == (wire == 1), "%s, %s: %d of %d alike", rules[r],
                       pod_dtype_name(plan.wire), n_alike, n_runs);
-            pod_arena_destroy(a);
         }
 }
 
 /* Whatever is summed is binned, the loss and moving statistics too. */
 static void test_exact_program(void)
 {
-    pod_arena *a;
-    const pod_program *p;
     pod_test_plan plan = residual;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     plan.wire = POD_BINNED;
     plan.shard_update = true;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    const pod_program *p = pod_test_program(&plan);
     for (int32_t i = 0; i < p->n_colls; i++)
         POD_CHECK((p->coll[i].args.dtype == POD_BINNED) == (p->coll[i].args.coll != POD_ALLGATHER),
                   "collective %d is of %s", (int)i, pod_dtype_name(p->coll[i].args.dtype));
     for (int32_t i = 0; i < p->n_instrs; i++)
         if (p->instr[i].kind == POD_I_FETCH)
             CU_ASSERT_EQUAL(p->slot[p->instr[i].in[0]].type.dtype, POD_F32);
-    pod_arena_destroy(a);
 }
 
 static void test_refusals(void)
 {
-    pod_arena *a;
     const pod_program *p;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_FAILS(compile(a, &pod_test_nets[POD_TEST_PERCEPTRON], POD_F32, "5x1", 512, 0, 0, &p),
-                    POD_E_INVALID, "batch: 48 is not divisible by the 5 cores");
-    pod_arena_destroy(a);
+    pod_test_plan plan = residual;
+    plan.mesh = "5x1";
+    POD_CHECK_FAILS(pod_test_compile(pod_test_arena(), &plan, &p), POD_E_INVALID,
+                    "batch: 48 is not divisible by the 5 cores");
 }
 
 POD_TEST_SUITE("program", {"all meshes follow one path", test_meshes},

@@ -6,15 +6,6 @@
 
 enum { STEPS = 3 };
 
-static const pod_program *train(pod_arena *a, const pod_test_plan *plan, pod_test_job *j)
-{
-    const pod_program *p;
-    POD_CHECK_OK(pod_test_compile(a, plan, &p));
-    pod_test_job_start(j, p);
-    (void)pod_test_job_train(j, p, STEPS);
-    return p;
-}
-
 /* Fused or not, in one go or in micro-steps, on one core or several. Tiles are cut where the values
  * of a sample fill them, so that sums over samples are rounded in another order. */
 static void test_same_bits(void)
@@ -22,9 +13,6 @@ static void test_same_bits(void)
     static pod_test_job kept, again;
     int n_lower = 0;
     for (int turn = 0; turn < 24; turn++) {
-        pod_arena *a;
-        const pod_program *p, *q;
-        if (pod_arena_create(NULL, &a) != POD_OK) return;
         pod_test_plan plan = {.net = &pod_test_nets[turn % POD_TEST_N_NETS],
                               .precision = turn / 3 % 2 ? POD_BF16 : POD_F32,
                               .mesh = turn % 2 ? "2x1" : "1x1",
@@ -34,9 +22,10 @@ static void test_same_bits(void)
                               .fusion = turn / 6 % 2 == 1,
                               .tile_bytes = turn % 5 == 4 ? 4096 : 0,
                               .accumulate = turn % 4 == 3 ? 3 : 1};
-        p = train(a, &plan, &kept);
+        (void)pod_test_job_run(&kept, &plan, STEPS);
         plan.recompute = true;
-        q = train(a, &plan, &again);
+        (void)pod_test_job_run(&again, &plan, STEPS);
+        const pod_program *p = kept.program, *q = again.program;
         const double apart = pod_test_distance(again.store[0], kept.store[0]);
         POD_CHECK(apart <= (plan.tile_bytes ? 1e-3 : 0), "turn %d, %s: weights are %g apart", turn,
                   plan.net->name, apart);
@@ -48,7 +37,6 @@ static void test_same_bits(void)
         CU_ASSERT((p->fingerprint == q->fingerprint) == (q->n_recomputed == 0));
         CU_ASSERT(p->model_flops == q->model_flops && p->n_recomputed == 0);
         if (plan.net == &pod_test_nets[POD_TEST_BN_RESIDUAL]) n_lower += q->n_recomputed > 0;
-        pod_arena_destroy(a);
     }
     POD_CHECK(n_lower >= 4, "%d of 8 programs with batch norm take less memory", n_lower);
 }
@@ -59,16 +47,13 @@ static void test_what_runs_again(void)
     static const char *const cheap[] = {"cast",     "relu",         "add",
                                         "bias_add", "normalize",    "bn_fold",
                                         "bn_apply", "bn_apply_act", "reshape"};
-    pod_arena *a;
-    const pod_program *p;
     const pod_test_plan plan = {.net = &pod_test_nets[POD_TEST_BN_RESIDUAL],
                                 .mesh = "1x1",
                                 .bucket_bytes = 512,
                                 .cpu = POD_CPU_REFERENCE_ONLY,
                                 .recompute = true};
     int n_again = 0, n_applied = 0;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    const pod_program *p = pod_test_program(&plan);
     for (int32_t i = 0; i < p->n_instrs; i++) {
         const pod_instr *in = &p->instr[i];
         if (in->phase != POD_PHASE_BACKWARD) continue;
@@ -80,7 +65,6 @@ static void test_what_runs_again(void)
     }
     POD_CHECK(n_applied == 4 && n_again >= p->n_recomputed, "%d of 4, %d again, %d counted",
               n_applied, n_again, (int)p->n_recomputed);
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("recompute", {"less memory, the same bits", test_same_bits},

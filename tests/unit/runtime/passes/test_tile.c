@@ -51,18 +51,11 @@ static void check_works(const pod_program *p)
 static void check_like_untiled(const pod_test_plan *plan, double part)
 {
     static pod_test_job job, untiled_job;
-    pod_arena *a;
-    const pod_program *p = NULL, *untiled = NULL;
     pod_test_plan apart = *plan;
     apart.tile_bytes = 0;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_OK(pod_test_compile(a, plan, &p));
-    POD_CHECK_OK(pod_test_compile(a, &apart, &untiled));
-    if (!p || !untiled) return;
-    pod_test_job_start(&job, p);
-    pod_test_job_start(&untiled_job, untiled);
-    const double loss = pod_test_job_train(&job, p, STEPS);
-    const double untiled_loss = pod_test_job_train(&untiled_job, untiled, STEPS);
+    const double loss = pod_test_job_run(&job, plan, STEPS);
+    const double untiled_loss = pod_test_job_run(&untiled_job, &apart, STEPS);
+    const pod_program *p = job.program, *untiled = untiled_job.program;
     const double distance = pod_test_distance(job.store[0], untiled_job.store[0]);
     POD_CHECK(fabs(loss - untiled_loss) <= part * untiled_loss && distance <= part,
               "%s on %s: loss %.9g tiled, %.9g untiled, weights %g apart", plan->net->name,
@@ -79,7 +72,6 @@ static void check_like_untiled(const pod_test_plan *plan, double part)
               pod_program_moved_bytes(p) < pod_program_moved_bytes(untiled));
     pod_test_job_end(&job);
     pod_test_job_end(&untiled_job);
-    pod_arena_destroy(a);
 }
 
 static void follows_the_untiled_program(void)
@@ -121,17 +113,11 @@ static void follows_it_in_other_modes(void)
 /* The same program twice, by its fingerprint; another size of tiles is another program. */
 static void is_part_of_the_fingerprint(void)
 {
-    pod_arena *a;
-    const pod_program *p, *again, *other;
     pod_test_plan plan = residual;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
-    POD_CHECK_OK(pod_test_compile(a, &plan, &again));
+    const uint64_t fingerprint = pod_test_program(&plan)->fingerprint;
+    CU_ASSERT_EQUAL(pod_test_program(&plan)->fingerprint, fingerprint);
     plan.tile_bytes /= 4;
-    POD_CHECK_OK(pod_test_compile(a, &plan, &other));
-    CU_ASSERT_EQUAL(p->fingerprint, again->fingerprint);
-    CU_ASSERT_NOT_EQUAL(p->fingerprint, other->fingerprint);
-    pod_arena_destroy(a);
+    CU_ASSERT_NOT_EQUAL(pod_test_program(&plan)->fingerprint, fingerprint);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -166,9 +152,8 @@ static void groups_what_fits(void)
                 {image_bytes * 2, 0},
                 {0, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        pod_arena *a;
+        pod_arena *a = pod_test_arena();
         pod_graph *g;
-        if (pod_arena_create(NULL, &a) != POD_OK) return;
         POD_CHECK_OK(pod_graph_create(a, &g));
         pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, image), 0);
         pod_value y = pod_relu(g, pod_add(g, pod_relu(g, x), x));
@@ -178,7 +163,6 @@ static void groups_what_fits(void)
             POD_CHECK(pod_test_n_instrs(p, "tiled") == rows[i].n_tiled,
                       "%zu bytes: %d groups, expected %d", rows[i].tile_bytes,
                       pod_test_n_instrs(p, "tiled"), rows[i].n_tiled);
-        pod_arena_destroy(a);
     }
 }
 
@@ -187,9 +171,8 @@ static void groups_what_fits(void)
 static void ends_where_a_sum_is_needed(void)
 {
     const pod_batchnorm_attr bn = {.train = true, .eps = 1e-3f, .gamma = {POD_INIT_ONE, 1}};
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_graph *g;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
     POD_CHECK_OK(pod_graph_create(a, &g));
     pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, image), 0);
     pod_value y = pod_batchnorm(g, pod_relu(g, x), bn);
@@ -200,7 +183,6 @@ static void ends_where_a_sum_is_needed(void)
         CU_ASSERT_EQUAL(pod_test_n_instrs(p, "bn_sums") + pod_test_n_instrs(p, "bn_apply"), 0);
         CU_ASSERT_EQUAL(pod_test_n_instrs(p, "bn_moments"), 1);
     }
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("tile", {"follows the untiled program", follows_the_untiled_program},

@@ -16,11 +16,9 @@ static const pod_stamp day = (pod_stamp)86400 * 1000000000;
 
 static void good(void)
 {
-    pod_arena *a;
     pod_fault_trace t = {0};
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     /* Out of order, and the second fault of y does not end. */
-    POD_CHECK_OK(pod_fault_trace_parse(a, "t",
+    POD_CHECK_OK(pod_fault_trace_parse(pod_test_arena(), "t",
                                        "[" START("y", "2") "," START("x", "0.5") "," END(
                                            "x", "1") "," END("y", "3") "," START("y", "2.5") "]",
                                        &t));
@@ -36,7 +34,6 @@ static void good(void)
         CU_ASSERT_EQUAL(t.event[i].node, want[i].node);
         CU_ASSERT_EQUAL(t.event[i].is_down, want[i].is_down);
     }
-    pod_arena_destroy(a);
 }
 
 static void bad(void)
@@ -60,12 +57,10 @@ static void bad(void)
         {"[" START("x", "0.04") "]", "ends 0.04 days after its beginning, want an hour"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        pod_arena *a;
+        pod_arena *a = pod_test_arena();
         pod_fault_trace t;
-        POD_CHECK_OK(pod_arena_create(NULL, &a));
         POD_CHECK_FAILS(pod_fault_trace_parse(a, "t", cases[i].text, &t), POD_E_FORMAT,
                         cases[i].says);
-        pod_arena_destroy(a);
     }
 }
 
@@ -135,7 +130,7 @@ static void replay_samples(void)
 static void a_cluster(void)
 {
     const char *folder = pod_test_data("trace-infinitehbd");
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_fault_trace t = {0};
     char path[4096];
     if (!folder) {
@@ -143,7 +138,6 @@ static void a_cluster(void)
         return;
     }
     snprintf(path, sizeof path, "%s/fault_trace.json", folder);
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_fault_trace_read(a, path, &t));
     CU_ASSERT_EQUAL(t.n_nodes, 231);
     CU_ASSERT_EQUAL(t.n_faults, 584);
@@ -156,7 +150,6 @@ static void a_cluster(void)
         if (!e->is_down && --open[e->node] == 0) down += e->at - since[e->node];
     }
     CU_ASSERT_DOUBLE_EQUAL((double)down / (400 * (double)t.end), 0.0231, 0.00005);
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("fault trace", {"good", good}, {"bad", bad},

@@ -27,7 +27,7 @@ typedef struct rank_step {
 static void make_program(const char *mesh)
 {
     program = (pod_program){.instr = instr, .n_instrs = 5, .coll = coll, .n_colls = 2};
-    POD_CHECK_OK(pod_arena_create(NULL, &arena));
+    arena = pod_test_arena();
     POD_CHECK_OK(pod_mesh_parse(mesh, &program.mesh));
     coll[0].args.group = pod_group_all(&program.mesh);
     coll[1].args.group = (pod_group){.dims = 1};
@@ -80,7 +80,6 @@ static void the_last_holds_up_those_before(void)
         (void)find(r, 4, 20, &n); /* 10 us are not worth an arrow now */
         CU_ASSERT_EQUAL(n, 1);
     }
-    pod_arena_destroy(arena);
 }
 
 /* Rows meet apart: in the second collective rank 1 holds up rank 0, and 2 holds up 3, though rank 1
@@ -101,7 +100,6 @@ static void groups_know_nothing_of_each_other(void)
         CU_ASSERT(f[0].from == 1 && f[0].to == 0 && f[0].number == 2 && f[0].waited == 160 * us);
         CU_ASSERT(f[1].from == 2 && f[1].to == 3 && f[1].number == 2 && f[1].waited == 60 * us);
     }
-    pod_arena_destroy(arena);
 }
 
 /* Of those that come at once the first in rank; nobody waited for it for any time. */
@@ -117,7 +115,6 @@ static void equals(void)
     const pod_flow *f = find(r, 2, 0, &n);
     CU_ASSERT_EQUAL(n, 1);
     if (n == 1) CU_ASSERT(f[0].from == 0 && f[0].to == 1 && f[0].waited == 0);
-    pod_arena_destroy(arena);
 }
 
 /* A collective that runs in every micro-step: the k-th time of one rank meets the k-th of the
@@ -137,7 +134,6 @@ static void micro_steps(void)
         CU_ASSERT(f[0].number == 2 && f[0].waited == 100 * us);
         CU_ASSERT(f[1].number == 3 && f[1].waited == 200 * us);
     }
-    pod_arena_destroy(arena);
 }
 
 /* Events that found no room: what all ranks have is looked at, the rest is not. */
@@ -163,7 +159,6 @@ static void what_is_missing(void)
     CU_ASSERT_EQUAL(n, 0);
     (void)find(r, 1, 20, &n);
     CU_ASSERT_EQUAL(n, 0);
-    pod_arena_destroy(arena);
 }
 
 POD_TEST_SUITE("runtime.flows", {"the last holds up those before", the_last_holds_up_those_before},

@@ -222,13 +222,11 @@ static void spread_of_few(void)
 /* What found no room in a step or in a track is counted, also when the track is forgotten. */
 static void dropped_are_counted(void)
 {
-    pod_arena *a;
     pod_timeline *tl;
     pod_track *track;
     const pod_clock clock = pod_clock_start();
     const pod_timeline_plan plan = {.max_steps = 2, .max_events = 1, .kept_steps = 1};
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_track_create(a, &clock, 2, &track));
+    POD_CHECK_OK(pod_track_create(pod_test_arena(), &clock, 2, &track));
     POD_CHECK_OK(pod_timeline_create(&plan, &tl));
     pod_timeline_follow(tl, POD_LANE_DATA, track);
     CU_ASSERT_EQUAL(pod_timeline_n_dropped(tl), 0);
@@ -244,7 +242,6 @@ static void dropped_are_counted(void)
     pod_timeline_forget(tl);
     CU_ASSERT_EQUAL(pod_timeline_n_dropped(tl), 7);
     pod_timeline_destroy(tl);
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("runtime.timeline", {"a step closes", a_step_closes},

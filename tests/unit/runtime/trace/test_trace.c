@@ -146,10 +146,8 @@ static void slices(void)
     CU_ASSERT_EQUAL(c.ranks, 2);
     CU_ASSERT_EQUAL(c.slices, 2 * 2 * (8 + 1));
     CU_ASSERT_EQUAL(c.steps, 4);
-    pod_arena *a;
     char *text;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    cJSON *root = read_back(a, &text);
+    cJSON *root = read_back(pod_test_arena(), &text);
     const cJSON *step = find(root, "X", "step 5", 0), *conv = find(root, "X", "conv1", 0);
     const cJSON *wait = find(root, "X", "WAIT_FOR_DATA", 0);
     CU_ASSERT(step && wait && conv);
@@ -172,7 +170,6 @@ static void slices(void)
         text_in(cJSON_GetObjectItem(find(root, "M", "process_labels", 0), "args"), "labels"),
         "attempt 2");
     cJSON_Delete(root);
-    pod_arena_destroy(a);
 }
 
 /* Rank 1 comes 170 us late to A and B; rank 0 was waiting for A since 50, and for B from 260 on
@@ -181,10 +178,8 @@ static void arrows(void)
 {
     write_two_ranks();
     CU_ASSERT_EQUAL(judged().arrows, 2);
-    pod_arena *a;
     char *text;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    cJSON *root = read_back(a, &text);
+    cJSON *root = read_back(pod_test_arena(), &text);
     const cJSON *tail = find(root, "s", "allreduce ring #1", 0);
     const cJSON *head = find(root, "f", "allreduce ring #1", 0);
     CU_ASSERT_PTR_NULL(find(root, "s", "allreduce tree #2", 0));
@@ -196,7 +191,6 @@ static void arrows(void)
         CU_ASSERT_STRING_EQUAL(text_in(head, "bp"), "e");
     }
     cJSON_Delete(root);
-    pod_arena_destroy(a);
 }
 
 /* Of rank 0, step 5: A from 30 to 260, B from 40 to 265. */
@@ -205,10 +199,8 @@ static void counters(void)
     static const int64_t at[] = {4030, 4040, 4260, 4265}, bytes[] = {4096, 5120, 1024, 0};
     write_two_ranks();
     CU_ASSERT_EQUAL(judged().counters, 2 * 2 * 4);
-    pod_arena *a;
     char *text;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    cJSON *root = read_back(a, &text);
+    cJSON *root = read_back(pod_test_arena(), &text);
     for (int k = 0; k < 4; k++) {
         const cJSON *c = find(root, "C", "bytes in flight", k);
         CU_ASSERT_EQUAL(number(c, "pid"), 0);
@@ -216,7 +208,6 @@ static void counters(void)
         CU_ASSERT_EQUAL(number(cJSON_GetObjectItem(c, "args"), "bytes"), bytes[k]);
     }
     cJSON_Delete(root);
-    pod_arena_destroy(a);
 }
 
 static void deeds(void)
@@ -248,17 +239,14 @@ static void deeds(void)
     POD_CHECK_OK(pod_trace_close(t));
     const pod_trace_counts c = judged();
     CU_ASSERT(c.ranks == 1 && c.slices == 2 && c.data == 1 && c.file == 1 && c.instants == 1);
-    pod_arena *a;
     char *text;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    cJSON *root = read_back(a, &text);
+    cJSON *root = read_back(pod_test_arena(), &text);
     const cJSON *batch = find(root, "X", "batch 12", 0);
     CU_ASSERT(cut(batch) == 0 && number(batch, "dur") == 12); /* the origin is -5 us */
     CU_ASSERT_EQUAL(number(batch, "pid"), 3);
     CU_ASSERT_EQUAL(cut(find(root, "i", "fault 9", 0)), 9000);
     CU_ASSERT_PTR_NOT_NULL(find(root, "X", "save: copy 11", 0));
     cJSON_Delete(root);
-    pod_arena_destroy(a);
 }
 
 /* Slices without a gap between them, at times that a double does not hold: in whole nanoseconds as
@@ -298,7 +286,7 @@ static void simulated_work(void)
     const pod_trace_part part = {.end = 300 * us, .event = own, .n = make_step(own, 0, 0)};
     for (int n_joined = 2; n_joined >= 0; n_joined -= 2) {
         pod_trace *t = NULL;
-        pod_arena *a;
+        pod_arena *a = pod_test_arena();
         char *text;
         work[0].n_joined = n_joined;
         POD_CHECK_OK(pod_mesh_parse("1x1", &program.mesh));
@@ -306,7 +294,6 @@ static void simulated_work(void)
         POD_CHECK_OK(pod_trace_put_step(t, &part));
         POD_CHECK_OK(pod_trace_close(t));
         CU_ASSERT_EQUAL(judged().slices, 8 + (n_joined > 0));
-        POD_CHECK_OK(pod_arena_create(NULL, &a));
         cJSON *root = read_back(a, &text);
         const cJSON *conv = cJSON_GetObjectItem(find(root, "X", "conv1", 0), "args");
         const cJSON *start = cJSON_GetObjectItem(find(root, "X", "a", 0), "args");
@@ -320,7 +307,6 @@ static void simulated_work(void)
             CU_ASSERT_PTR_NULL(cJSON_GetObjectItem(conv, "kernel"));
         }
         cJSON_Delete(root);
-        pod_arena_destroy(a);
     }
 }
 

@@ -68,10 +68,8 @@ static void a_run_passes(void)
 
 static void lines_are_as_the_library_writes_them(void)
 {
-    pod_arena *a;
     char *text;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_file_read_text(a, make_log(), 1 << 20, &text));
+    POD_CHECK_OK(pod_file_read_text(pod_test_arena(), make_log(), 1 << 20, &text));
     const char *line = strstr(text, "\"key\": \"epoch_start\"");
     CU_ASSERT_PTR_NOT_NULL(line);
     while (line && line > text && line[-1] != '\n') line--;
@@ -88,7 +86,6 @@ static void lines_are_as_the_library_writes_them(void)
     CU_ASSERT_TRUE(time_ms > 1577836800000LL && epoch == 1); /* after 2020 */
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"value\": 0.0001, "));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"value\": \"2 cores \\\"x\\\\y\\\"\", "));
-    pod_arena_destroy(a);
 }
 
 /* Splits a text into its lines, each with its newline. */
@@ -133,10 +130,8 @@ static void stop_time(char *text)
 /* Every record but a hyper-parameter is needed, in a file with one epoch as in one with two. */
 static void each_line_is_needed(void)
 {
-    pod_arena *a;
     char *text, why[512];
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_file_read_text(a, make_log(), 1 << 20, &text));
+    POD_CHECK_OK(pod_file_read_text(pod_test_arena(), make_log(), 1 << 20, &text));
     stop_time(text);
     const char *lines[64];
     const int n = split_lines(text, lines, 64);
@@ -158,7 +153,6 @@ static void each_line_is_needed(void)
         POD_CHECK(pod_mllog_check(path, why, sizeof why) == is_free, "line %d behind the next",
                   swap + 1);
     }
-    pod_arena_destroy(a);
 }
 
 static void bad_records_are_found(void)
@@ -180,9 +174,8 @@ static void bad_records_are_found(void)
         {":::MLLOG ", ":::MLL ", "no record"},
         {"INTERVAL_END", "INTERVAL_START", "event_type"},
     };
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     char *text, why[512];
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_file_read_text(a, make_log(), 1 << 20, &text));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const char *found = strstr(text, rows[i].from);
@@ -193,7 +186,6 @@ static void bad_records_are_found(void)
         const bool ok = pod_mllog_check(at("bad.txt"), why, sizeof why);
         POD_CHECK(!ok && strstr(why, rows[i].part), "row %zu: %s", i, ok ? "passes" : why);
     }
-    pod_arena_destroy(a);
 }
 
 static void silent_where_it_should_be(void)
@@ -251,13 +243,10 @@ static void put_attempt(pod_mllog *l, int64_t from, int64_t to, bool in_epoch, b
 
 static int count(const char *path, const char *what)
 {
-    pod_arena *a;
     char *text = NULL;
     int n = 0;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_file_read_text(a, path, 1 << 20, &text));
+    POD_CHECK_OK(pod_file_read_text(pod_test_arena(), path, 1 << 20, &text));
     for (const char *p = text; p && (p = strstr(p, what)); p++) n++;
-    pod_arena_destroy(a);
     return n;
 }
 
@@ -380,23 +369,20 @@ static void an_evaluation_is_told_once(void)
 
 static void lines_are_there_before_the_end(void)
 {
-    pod_arena *a;
     char *text;
     pod_clock clock = pod_clock_start();
     pod_mllog *l;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_mllog_open(at("live.txt"), 0, &clock, &l));
     POD_CHECK_OK(pod_mllog_begin(l, &anew, 1, 0));
     pod_mllog_put(l, "a_long_key_before_a_short_one", pod_mllog_real((double)NAN));
     pod_mllog_put(l, "k", pod_mllog_bool(true));
-    POD_CHECK_OK(pod_file_read_text(a, at("live.txt"), 1 << 20, &text));
+    POD_CHECK_OK(pod_file_read_text(pod_test_arena(), at("live.txt"), 1 << 20, &text));
     const char *lines[4];
     CU_ASSERT_EQUAL(split_lines(text, lines, 4), 2);
     CU_ASSERT_PTR_NOT_NULL(strstr(lines[0], "\"value\": null"));
     CU_ASSERT_PTR_NOT_NULL(strstr(lines[1], "\"key\": \"k\", \"value\": true"));
     POD_CHECK_OK(pod_mllog_close(l));
     POD_CHECK_FAILS(pod_mllog_open("/nowhere/mllog.txt", 0, &clock, &l), POD_E_IO, "/nowhere");
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("runtime.mllog", {"a run passes", a_run_passes},

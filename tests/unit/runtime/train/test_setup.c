@@ -64,7 +64,7 @@ static bench set_up(int n_ranks, const char *const options[])
     char *no_environment[] = {NULL}, *argv[MAX_OPTIONS];
     int argc = 0;
     bench b = {.status = POD_E_NOMEM};
-    POD_CHECK_OK(pod_arena_create(NULL, &b.arena));
+    b.arena = pod_test_arena();
     while (options[argc]) {
         argv[argc] = pod_arena_text(b.arena, "%s", options[argc]);
         argc++;
@@ -73,12 +73,6 @@ static bench set_up(int n_ranks, const char *const options[])
     pod_error_set("");
     if (b.config) b.status = pod_setup_from(b.config, n_ranks, 2, b.arena, &b.setup);
     return b;
-}
-
-static void take_down(bench *b)
-{
-    pod_config_destroy(b->config);
-    pod_arena_destroy(b->arena);
 }
 
 #define SET_UP(n_ranks, ...) set_up((n_ranks), (const char *const[]){__VA_ARGS__, NULL})
@@ -90,7 +84,7 @@ static void to_evaluate(void)
     POD_CHECK(b.status == POD_E_INVALID, "%s", pod_status_name(b.status));
     POD_CHECK_OK(pod_setup_to_evaluate(b.config, 3, 3, b.arena, &b.setup));
     CU_ASSERT_EQUAL(pod_setup_evaluation(&b.setup, 256).batch, 261);
-    take_down(&b);
+    pod_config_destroy(b.config);
 }
 
 /* As many batches as of training's, none with more empty rows than cores and micro-steps make. */
@@ -115,7 +109,7 @@ static void evaluations(void)
         POD_CHECK(eval.compile.accumulate == b.setup.compile.accumulate &&
                       eval.batch <= b.setup.batch,
                   "row %zu: more than its batch differs", i);
-        take_down(&b);
+        pod_config_destroy(b.config);
     }
 }
 
@@ -185,7 +179,7 @@ static void test_fields(void)
                                "allreduce:0-:ring");
         CU_ASSERT_EQUAL(pod_mesh_size(&s->compile.mesh), 4);
     }
-    take_down(&b);
+    pod_config_destroy(b.config);
 }
 
 static void test_defaults(void)
@@ -199,7 +193,7 @@ static void test_defaults(void)
     CU_ASSERT_EQUAL(b.setup.steps, 0);
     CU_ASSERT_STRING_EQUAL(pod_coll_rules_print(b.arena, b.setup.compile.rules),
                            POD_COLL_RULES_DEFAULT);
-    take_down(&b);
+    pod_config_destroy(b.config);
 }
 
 static void test_refusals(void)
@@ -226,7 +220,7 @@ static void test_refusals(void)
         bench b = SET_UP(4, first, second ? second + 1 : NULL);
         POD_CHECK(b.status == POD_E_INVALID && strstr(pod_error_text(), rows[i].part),
                   "%s: %s '%s'", rows[i].option, pod_status_name(b.status), pod_error_text());
-        take_down(&b);
+        pod_config_destroy(b.config);
     }
 }
 
