@@ -1,9 +1,9 @@
-/* Every algorithm of the table, on many meshes, groups and counts, in the one-process executor. */
+/* Every algorithm of the table, on many meshes, groups and counts, also at random, in the one-process
+ * executor. */
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "collectives/algo/rules.h"
-#include "kernels/base/bf16.h"
+#include "kernels/base/rng.h"
 #include "tests/unit/collectives/coll_cases.h"
 
 /* Beside all from 1x1 to 8x8. */
@@ -11,217 +11,15 @@ static const char *const meshes[] = {"1",     "2",     "5",     "13",    "5o",
                                      "4x3o",  "7x11",  "16x2",  "16x16", "2x2x2",
                                      "2x3x4", "1x1x5", "2x1x3", "3x2x2", "2x8x4"};
 
-static void describe(char text[200], const pod_mesh *m, const pod_coll_algo *algo,
-                     const pod_coll_args *args)
-{
-    char mesh[POD_MESH_TEXT_BYTES];
-    snprintf(text, 200,
-             "%s %s mesh %s nodes of %d dims %u step %d tile %d %s count %" PRId64 " root %d",
-             pod_coll_name(args->coll), algo->name, pod_mesh_print(m, mesh, sizeof mesh),
-             args->node_size, (unsigned)args->group.dims, args->group.step[0], args->group.tile[0],
-             pod_dtype_name(args->dtype), args->count, args->root);
-}
-
-/* How many elements of one rank are not what they must be; `bound` may be NULL: exact. Elements
- * behind the buffer count as well. */
-static int64_t count_wrong(const coll_data *d, pod_range range, int rank, const double *want,
-                           const double *bound)
-{
-    int64_t n_wrong = 0;
-    for (int64_t i = range.first; i < range.first + range.count; i++)
-        n_wrong += !(fabs((double)d->buf[rank][i] - want[i]) <= (bound ? bound[i] : 0));
-    n_wrong += memcmp(d->buf[rank] + d->count, d->initial[rank] + d->count,
-                      COLL_GUARD * sizeof(float)) != 0;
-    return n_wrong;
-}
-
-static bool adds(const pod_step *s)
-{
-    return s->kind == POD_STEP_RECV_REDUCE || s->kind == POD_STEP_REDUCE_FROM ||
-           s->kind == POD_STEP_REDUCE_ALL;
-}
-
-static bool has_sums(const pod_sched *s)
-{
-    int32_t n;
-    const pod_step *step = pod_sched_steps(s, &n);
-    for (int32_t i = 0; i < n; i++)
-        if (adds(&step[i])) return true;
-    return false;
-}
-
-/* Nobody adds what comes from a rank that has sums itself: each sum is rounded where it ends. */
-static bool rounds_once(const pod_sched *const *all, int n_ranks)
-{
-    for (int r = 0; r < n_ranks; r++) {
-        int32_t n;
-        const pod_step *step = pod_sched_steps(all[r], &n);
-        for (int32_t i = 0; i < n; i++)
-            if (step[i].kind == POD_STEP_RECV_REDUCE && has_sums(all[step[i].peer])) return false;
-    }
-    return true;
-}
-
-static bool overlaps(const pod_step *a, pod_span x, const pod_step *b, pod_span y)
-{
-    return x.buf == y.buf && a->count > 0 && b->count > 0 && x.first < y.first + b->count &&
-           y.first < x.first + a->count;
-}
-
-/* A sum of bf16 that goes nowhere before more is added to it stays in float32, in POD_BUF_SUM: one
- * that is rounded at every addition is found here, within what any bound allows. */
-static int count_needless(const pod_sched *s)
-{
-    int n = 0;
-    int32_t n_steps;
-    const pod_step *step = pod_sched_steps(s, &n_steps);
-    for (int32_t j = 0; j < n_steps; j++) {
-        const pod_step *to = &step[j];
-        if (to->kind != POD_STEP_RECV_REDUCE || to->src.buf == POD_BUF_SUM) continue;
-        for (int32_t i = j - 1; i >= 0; i--) {
-            const pod_step *from = &step[i];
-            if (from->kind == POD_STEP_SEND && overlaps(from, from->src, to, to->src)) break;
-            if (from->kind != POD_STEP_RECV_REDUCE || !overlaps(from, from->dst, to, to->src))
-                continue;
-            n++;
-            break;
-        }
-    }
-    return n;
-}
-
-/* Where two ways of a ring, or dimensions, or a rank without a partner meet, one sum is added to
- * another that came rounded. Whatever is not named here must not. */
-static bool may_meet(const pod_coll_algo *algo)
-{
-    static const char *const names[] = {"ring2",
-                                        "bruck",
-                                        "torus2d",
-                                        "bucket",
-                                        "hierarchical",
-                                        "rabenseifner",
-                                        "recursive_doubling",
-                                        "recursive_halving",
-                                        "swing",
-                                        "swing_latency"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(algo->name, names[i]) == 0) return true;
-    return false;
-}
-
-/* Turns the bound of a sum in float32, (p - 1) u S / (1 - (p - 1) u), into that of one in bf16. A
- * sum that is rounded once is off by that, and then by u_bf16 of itself. Else every addition of the
- * p - 1 may be rounded, first to float32. */
-static void widen_bound(bool is_once, int size, int64_t count, const double *want, double *bound)
-{
-    const double u = pod_test_roundoff(POD_F32), u_bf16 = pod_test_roundoff(POD_BF16);
-    const double single = (size - 1) * u, each = (size - 1) * (u_bf16 + u + u * u_bf16);
-    for (int64_t i = 0; i < count; i++) {
-        if (is_once)
-            bound[i] += u_bf16 * (fabs(want[i]) + bound[i]);
-        else if (size > 1)
-            bound[i] *= (1 - single) / single * each / (1 - each);
-    }
-}
-
-/* What stands in all buffers against what must; exact inputs leave no room for error. */
-static void check_values(const coll_data *d, const pod_mesh *m, const pod_coll_args *args,
-                         bool is_once, bool is_exact, const char *what)
-{
-    double *want = malloc((size_t)(d->count + 1) * sizeof *want);
-    double *bound = malloc((size_t)(d->count + 1) * sizeof *bound);
-    int size = pod_group_size(m, &args->group);
-    for (int first = 0; first < d->n_ranks; first++) {
-        if (pod_group_index(m, &args->group, first) != 0) continue;
-        for (int k = 0; k < size; k++) {
-            int rank = pod_group_member(m, &args->group, first, k);
-            if (k == 0 || args->coll == POD_ALLTOALL || args->coll == POD_SENDRECV) {
-                coll_want(d, m, args, rank, want, bound);
-                if (args->dtype == POD_BF16) widen_bound(is_once, size, d->count, want, bound);
-            }
-            pod_range range = coll_result_range(m, args, rank);
-            int64_t n = count_wrong(d, range, rank, want, is_exact ? NULL : bound);
-            POD_CHECK(n == 0, "%s: rank %d has %" PRId64 " wrong", what, rank, n);
-        }
-    }
-    free(want);
-    free(bound);
-}
-
-/* Members of a group hold the same bits after an all-reduce. */
-static void check_same_bits(const coll_data *d, const pod_mesh *m, const pod_coll_args *args,
-                            const char *what)
-{
-    int n_differ = 0;
-    for (int rank = 0; rank < d->n_ranks; rank++) {
-        int first = pod_group_member(m, &args->group, rank, 0);
-        n_differ += memcmp(d->buf[rank], d->buf[first], (size_t)d->count * sizeof(float)) != 0;
-    }
-    POD_CHECK(n_differ == 0, "%s: %d ranks differ from their first", what, n_differ);
-}
-
-/* Rounds to bf16 and runs on that, or runs on the float32 as they are. */
-static pod_status run_local(const pod_sched *const *all, coll_data *d, pod_dtype t)
-{
-    if (t == POD_F32) return pod_sched_run_local(all, d->n_ranks, t, (void **)d->buf);
-    const int64_t n = d->count + COLL_GUARD;
-    pod_bf16 **buf = malloc((size_t)d->n_ranks * sizeof *buf);
-    for (int r = 0; r < d->n_ranks; r++) {
-        buf[r] = malloc((size_t)n * sizeof *buf[r]);
-        for (int64_t i = 0; i < n; i++) {
-            buf[r][i] = pod_bf16_from_f32(d->initial[r][i]);
-            d->initial[r][i] = pod_bf16_to_f32(buf[r][i]);
-        }
-    }
-    pod_status status = pod_sched_run_local(all, d->n_ranks, t, (void **)buf);
-    for (int r = 0; r < d->n_ranks; r++) {
-        for (int64_t i = 0; i < n; i++) d->buf[r][i] = pod_bf16_to_f32(buf[r][i]);
-        free(buf[r]);
-    }
-    free(buf);
-    return status;
-}
-
-static void run_case(const pod_mesh *m, const pod_coll_algo *algo, const pod_coll_args *args,
-                     bool is_exact)
-{
-    char what[200];
-    describe(what, m, algo, args);
-    int n_ranks = pod_mesh_size(m);
-    pod_arena *arena;
-    POD_CHECK_OK(pod_arena_create(NULL, &arena));
-    const pod_sched *const *all = NULL;
-    pod_status status = pod_coll_build_all(arena, algo, m, args, &all);
-    POD_CHECK(status == POD_OK, "%s: %s", what, pod_error_text());
-    if (status == POD_OK && is_exact) {
-        status = pod_sched_verify(all, n_ranks);
-        POD_CHECK(status == POD_OK, "%s: %s", what, pod_error_text());
-    }
-    coll_data d = coll_data_make(n_ranks, args->count, is_exact);
-    if (status == POD_OK) status = run_local(all, &d, args->dtype);
-    POD_CHECK(status == POD_OK, "%s: %s", what, pod_error_text());
-    bool is_once = true;
-    const bool is_strict = args->dtype == POD_BF16 && !may_meet(algo);
-    for (int r = 0; status == POD_OK && is_strict && r < n_ranks; r++) {
-        const int n = count_needless(all[r]);
-        POD_CHECK(n == 0, "%s: rank %d rounds %d sums that it adds to", what, r, n);
-    }
-    if (status == POD_OK && args->dtype == POD_BF16) is_once = rounds_once(all, n_ranks);
-    check_values(&d, m, args, is_once, is_exact, what);
-    if (args->coll == POD_ALLREDUCE) check_same_bits(&d, m, args, what);
-    coll_data_free(&d);
-    pod_arena_destroy(arena);
-}
-
 /* A root is the first, a middle and the last member. */
 static void run_roots(const pod_mesh *m, const pod_coll_algo *algo, pod_coll_args args,
                       bool is_exact)
 {
     const int size = pod_group_size(m, &args.group);
-    run_case(m, algo, &args, is_exact);
+    coll_check(m, algo, &args, is_exact);
     for (int k = 1; k < 3 && pod_coll_has_root(algo->coll) && size > k; k++) {
         args.root = k * (size - 1) / 2;
-        run_case(m, algo, &args, is_exact);
+        coll_check(m, algo, &args, is_exact);
     }
 }
 
@@ -240,7 +38,7 @@ static void run_algos(const pod_mesh *m, pod_group group, int64_t count, pod_dty
             run_roots(m, &algos[i], args, is_exact);
             continue;
         }
-        for (size_t k = 0; k < sizeof node_sizes / sizeof node_sizes[0]; k++) {
+        for (int k = 0; k < N_OF(node_sizes); k++) {
             args.node_size = node_sizes[k];
             if ((k == 0 || args.node_size < n_ranks) && !algos[i].why_not(m, &args))
                 run_roots(m, &algos[i], args, is_exact);
@@ -255,17 +53,10 @@ static void run_counts(const pod_mesh *m, pod_group group, int n_counts)
     for (int c = 0; c < n_counts; c++) run_algos(m, group, counts[c], POD_F32, true);
 }
 
-static pod_mesh mesh_of(const char *text)
-{
-    pod_mesh m = {0};
-    POD_CHECK_OK(pod_mesh_parse(text, &m));
-    return m;
-}
-
 static void test_meshes(void)
 {
-    for (size_t i = 0; i < sizeof meshes / sizeof meshes[0]; i += POD_TEST_EVERY) {
-        const pod_mesh m = mesh_of(meshes[i]);
+    for (int i = 0; i < N_OF(meshes); i += POD_TEST_EVERY) {
+        const pod_mesh m = coll_mesh(meshes[i]);
         run_counts(&m, pod_group_all(&m), pod_mesh_size(&m) > 64 ? 3 : 8);
     }
 }
@@ -278,18 +69,18 @@ static void test_all_to_8x8(void)
             if (n++ % POD_TEST_EVERY) continue;
             char text[16];
             snprintf(text, sizeof text, "%dx%d", x, y);
-            const pod_mesh m = mesh_of(text);
+            const pod_mesh m = coll_mesh(text);
             run_counts(&m, pod_group_all(&m), 4);
         }
     }
 }
 
-static const char *const some_meshes[] = {"2", "3", "7", "3x2", "4x4", "2x3x4", "16x4"};
-
 static void test_rounded_sums(void)
 {
-    for (size_t i = 0; i < sizeof some_meshes / sizeof some_meshes[0]; i++) {
-        const pod_mesh m = mesh_of(some_meshes[i]);
+    static const char *const some_meshes[] = {"2", "3",  "7",  "3x2",  "4x4", "2x3x4", "16x4",
+                                              "8", "12", "32", "2x16", "5x7", "4x2x8"};
+    for (int i = 0; i < N_OF(some_meshes); i++) {
+        const pod_mesh m = coll_mesh(some_meshes[i]);
         run_algos(&m, pod_group_all(&m), 1009, POD_F32, false);
         run_algos(&m, pod_group_all(&m), 1009, POD_BF16, false);
     }
@@ -300,8 +91,8 @@ static void test_rounded_sums(void)
 static void test_exact_bf16(void)
 {
     static const char *const at_most_32[] = {"1", "2", "3x2", "13", "4x4", "2x3x4", "8x4"};
-    for (size_t i = 0; i < sizeof at_most_32 / sizeof at_most_32[0]; i++) {
-        const pod_mesh m = mesh_of(at_most_32[i]);
+    for (int i = 0; i < N_OF(at_most_32); i++) {
+        const pod_mesh m = coll_mesh(at_most_32[i]);
         run_algos(&m, pod_group_all(&m), 3 * pod_mesh_size(&m) + 2, POD_BF16, true);
     }
 }
@@ -311,30 +102,23 @@ static void test_bits_of_flat(void)
 {
     static const char *const names[] = {"flat", "direct", "oneshot"};
     static const pod_dtype types[] = {POD_F32, POD_BF16};
-    enum { COUNT = 1009 };
-    const pod_mesh m = mesh_of("4x3");
-    for (int k = 0; k < 2; k++) {
-        coll_data d[3];
-        pod_arena *arena;
-        POD_CHECK_OK(pod_arena_create(NULL, &arena));
-        for (int i = 0; i < 3; i++) {
-            const pod_coll_args args = {.coll = POD_ALLREDUCE,
-                                        .dtype = types[k],
-                                        .count = COUNT,
-                                        .group = pod_group_all(&m),
-                                        .node_size = 12};
-            const pod_sched *const *all;
-            POD_CHECK_OK(
-                pod_coll_build_all(arena, pod_coll_find(POD_ALLREDUCE, names[i]), &m, &args, &all));
-            d[i] = coll_data_make(12, COUNT, false);
-            POD_CHECK_OK(run_local(all, &d[i], types[k]));
-            for (int r = 0; r < 12; r++)
-                POD_CHECK(memcmp(d[i].buf[r], d[0].buf[0], COUNT * sizeof(float)) == 0,
-                          "%s %s: rank %d has other bits than flat", names[i],
-                          pod_dtype_name(types[k]), r);
-        }
-        for (int i = 0; i < 3; i++) coll_data_free(&d[i]);
-        pod_arena_destroy(arena);
+    enum { COUNT = 1009, N_RANKS = 12 };
+    float of_flat[COUNT];
+    const pod_mesh m = coll_mesh("4x3");
+    for (int i = 0; i < 2 * 3; i++) {
+        const pod_dtype t = types[i / 3];
+        pod_coll_args args = coll_args(&m, POD_ALLREDUCE, COUNT);
+        args.dtype = t;
+        args.node_size = N_RANKS;
+        COLL_BUILT b = coll_build(names[i % 3], &m, &args);
+        coll_data d = coll_data_make(N_RANKS, COUNT, t, false);
+        POD_CHECK_OK(pod_sched_run_local(b.all, N_RANKS, t, d.buf));
+        if (i % 3 == 0) memcpy(of_flat, d.buf[0], COUNT * pod_dtype_bytes(t));
+        for (int r = 0; r < N_RANKS; r++)
+            POD_CHECK(memcmp(d.buf[r], of_flat, COUNT * pod_dtype_bytes(t)) == 0,
+                      "%s %s: rank %d has other bits than flat", names[i % 3], pod_dtype_name(t),
+                      r);
+        coll_data_free(&d);
     }
 }
 
@@ -355,30 +139,129 @@ static void test_groups(void)
         {"2x4x4", {.dims = 6}},
         {"2x4x4", {.dims = 5, .tile = {0, 0, 2}}},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        pod_mesh m = {0};
-        POD_CHECK_OK(pod_mesh_parse(cases[i].mesh, &m));
+    for (int i = 0; i < N_OF(cases); i++) {
+        const pod_mesh m = coll_mesh(cases[i].mesh);
         run_counts(&m, cases[i].group, 8);
     }
 }
 
 static void test_large_count(void)
 {
-    pod_mesh m = {0};
-    POD_CHECK_OK(pod_mesh_parse("3x2", &m));
+    const pod_mesh m = coll_mesh("3x2");
     run_algos(&m, pod_group_all(&m), 200003, POD_F32, true);
 }
 
 static void test_2048_ranks(void)
 {
     static const char *const names[] = {"torus2d", "hierarchical"};
-    const pod_mesh m = mesh_of("32x64");
-    const pod_coll_args args = {.coll = POD_ALLREDUCE,
-                                .dtype = POD_F32,
-                                .count = 4099,
-                                .group = pod_group_all(&m),
-                                .node_size = 16};
-    for (int i = 0; i < 2; i++) run_case(&m, pod_coll_find(POD_ALLREDUCE, names[i]), &args, true);
+    const pod_mesh m = coll_mesh("32x64");
+    pod_coll_args args = coll_args(&m, POD_ALLREDUCE, 4099);
+    args.node_size = 16;
+    for (int i = 0; i < 2; i++) coll_check(&m, pod_coll_find(POD_ALLREDUCE, names[i]), &args, true);
+}
+
+/* ---- at random ------------------------------------------------------------------------------ */
+
+enum { SEED = 20261121, N_CASES = 3000, MAX_RANKS = 48 };
+
+/* Mesh, group, count, type, shared memory, chunks and algorithm, drawn from a number. */
+typedef struct scene {
+    pod_mesh mesh;
+    const pod_coll_algo *algo;
+    pod_coll_args args;
+    bool is_exact;
+} scene;
+
+static int below(pod_rng *rng, int n) { return (int)pod_rng_below(rng, (uint64_t)n); }
+
+static int divisor(pod_rng *rng, int n)
+{
+    int d = 1 + below(rng, n);
+    while (n % d) d--;
+    return d;
+}
+
+static pod_mesh draw_mesh(pod_rng *rng)
+{
+    pod_mesh m = {.n_dims = 1 + below(rng, POD_MESH_MAX_DIMS)};
+    int room = 1 + below(rng, MAX_RANKS);
+    for (int d = 0; d < m.n_dims; d++) {
+        m.extent[d] = d + 1 < m.n_dims ? 1 + below(rng, room) : room;
+        /* Half of the meshes have powers of two only, for the algorithms that want them. */
+        if (pod_rng_u32(rng) % 2)
+            while (m.extent[d] & (m.extent[d] - 1)) m.extent[d] &= m.extent[d] - 1;
+        room /= m.extent[d];
+        m.wraps[d] = pod_rng_u32(rng) % 4 != 0;
+    }
+    return m;
+}
+
+static pod_group draw_group(pod_rng *rng, const pod_mesh *m)
+{
+    if (pod_rng_u32(rng) % 3) return pod_group_all(m);
+    pod_group g = {.dims = pod_rng_u32(rng) % (1u << m->n_dims)};
+    for (int d = 0; d < m->n_dims; d++) {
+        g.tile[d] = divisor(rng, m->extent[d]);
+        g.step[d] = divisor(rng, g.tile[d]);
+    }
+    return g;
+}
+
+static int64_t draw_count(pod_rng *rng, pod_coll coll, int size)
+{
+    const int kind = below(rng, 5);
+    int64_t count = kind == 0   ? below(rng, 3)
+                    : kind == 1 ? below(rng, size + 2)
+                    : kind == 2 ? (int64_t)size * below(rng, 8)
+                                : below(rng, 400);
+    return coll == POD_ALLTOALL ? count / size * size : count;
+}
+
+static scene draw(uint32_t number)
+{
+    pod_rng rng = pod_rng_at(SEED, (pod_place){.stream = POD_STREAM_TEST, .step = number});
+    int n_algos;
+    const pod_coll_algo *algos = pod_coll_algos(&n_algos);
+    scene s = {.mesh = draw_mesh(&rng)};
+    s.algo = &algos[below(&rng, n_algos)];
+    const int n_ranks = pod_mesh_size(&s.mesh);
+    s.args.coll = s.algo->coll;
+    s.args.group = draw_group(&rng, &s.mesh);
+    const int size = pod_group_size(&s.mesh, &s.args.group);
+    s.args.dtype = (const pod_dtype[]){POD_F32, POD_F32, POD_BF16, POD_BINNED}[below(&rng, 4)];
+    s.args.count = draw_count(&rng, s.args.coll, size);
+    s.args.root = pod_coll_has_root(s.args.coll) ? below(&rng, size) : 0;
+    s.args.node_size = (const int[]){0, 1, n_ranks, divisor(&rng, n_ranks)}[below(&rng, 4)];
+    s.args.chunk_bytes = pod_rng_u32(&rng) % 2 ? 0 : 1 + below(&rng, 300);
+    s.is_exact = pod_rng_u32(&rng) % 4 != 0;
+    return s;
+}
+
+/* Whatever applies gives what it must; whatever does not is refused with the reason. */
+static void test_random(void)
+{
+    int n_algos;
+    const pod_coll_algo *algos = pod_coll_algos(&n_algos);
+    int *n_run = calloc((size_t)n_algos, sizeof *n_run);
+    for (uint32_t number = 0; number < N_CASES; number++) {
+        scene s = draw(number);
+        const char *reason = s.algo->why_not(&s.mesh, &s.args);
+        if (!reason) {
+            coll_check(&s.mesh, s.algo, &s.args, s.is_exact);
+            n_run[s.algo - algos]++;
+            continue;
+        }
+        pod_arena *arena;
+        POD_CHECK_OK(pod_arena_create(NULL, &arena));
+        const pod_sched *one;
+        POD_CHECK_FAILS(pod_coll_build(arena, s.algo, &s.mesh, 0, &s.args, &one), POD_E_INVALID,
+                        reason);
+        pod_arena_destroy(arena);
+    }
+    for (int i = 0; i < n_algos; i++)
+        POD_CHECK(n_run[i] >= 5, "%s %s applied in %d cases only", pod_coll_name(algos[i].coll),
+                  algos[i].name, n_run[i]);
+    free(n_run);
 }
 
 /* Blocks follow one another, cover everything, and differ by at most one element. */
@@ -403,17 +286,12 @@ static void test_blocks(void)
 
 static void test_build_refuses(void)
 {
-    pod_mesh m = {0};
-    POD_CHECK_OK(pod_mesh_parse("4x1", &m));
+    const pod_mesh m = coll_mesh("4x1");
     pod_arena *arena;
     POD_CHECK_OK(pod_arena_create(NULL, &arena));
     const pod_sched *s = NULL;
     const pod_sched *const *all = NULL;
-    pod_coll_args args = {.coll = POD_ALLREDUCE,
-                          .dtype = POD_F32,
-                          .count = 10,
-                          .root = 0,
-                          .group = pod_group_all(&m)};
+    pod_coll_args args = coll_args(&m, POD_ALLREDUCE, 10);
     const pod_coll_algo *torus = pod_coll_find(POD_ALLREDUCE, "torus2d");
     POD_CHECK_FAILS(pod_coll_build(arena, torus, &m, 0, &args, &s), POD_E_INVALID,
                     "allreduce: torus2d refuses: the group is longer than 1 in fewer than two");
@@ -421,19 +299,12 @@ static void test_build_refuses(void)
     args.group.step[0] = 3;
     const pod_coll_algo *ring = pod_coll_find(POD_ALLREDUCE, "ring");
     POD_CHECK_FAILS(pod_coll_build(arena, ring, &m, 0, &args, &s), POD_E_INVALID, "step of 3");
-    args = (pod_coll_args){.coll = POD_BROADCAST,
-                           .dtype = POD_F32,
-                           .count = 10,
-                           .root = 4,
-                           .group = pod_group_all(&m)};
+    args = coll_args(&m, POD_BROADCAST, 10);
+    args.root = 4;
     const pod_coll_algo *tree = pod_coll_find(POD_BROADCAST, "tree");
     POD_CHECK_FAILS(pod_coll_build(arena, tree, &m, 0, &args, &s), POD_E_INVALID,
                     "broadcast: root 4 in a group of 4");
-    args = (pod_coll_args){.coll = POD_BROADCAST,
-                           .dtype = POD_F32,
-                           .count = -1,
-                           .root = 0,
-                           .group = pod_group_all(&m)};
+    args = coll_args(&m, POD_BROADCAST, -1);
     POD_CHECK_FAILS(pod_coll_build(arena, tree, &m, 0, &args, &s), POD_E_INVALID, "-1 elements");
     POD_CHECK(!s && !all, "something was left behind");
     pod_arena_destroy(arena);
@@ -442,15 +313,10 @@ static void test_build_refuses(void)
 /* With one dimension the torus is the ring both ways, step for step. */
 static void test_torus_of_a_line(void)
 {
-    pod_mesh m = {0};
-    POD_CHECK_OK(pod_mesh_parse("5", &m));
+    const pod_mesh m = coll_mesh("5");
     pod_arena *arena;
     POD_CHECK_OK(pod_arena_create(NULL, &arena));
-    const pod_coll_args args = {.coll = POD_ALLREDUCE,
-                                .dtype = POD_F32,
-                                .count = 11,
-                                .root = 0,
-                                .group = pod_group_all(&m)};
+    const pod_coll_args args = coll_args(&m, POD_ALLREDUCE, 11);
     static const char *const names[2] = {"torus2d", "ring2"};
     char *text[2];
     for (int i = 0; i < 2; i++) {
@@ -517,29 +383,10 @@ static void test_local_scratch(void)
     pod_arena_destroy(arena);
 }
 
-static CU_TestInfo algo_tests[] = {
-    {"meshes", test_meshes},
-    {"all to 8x8", test_all_to_8x8},
-    {"groups", test_groups},
-    {"rounded sums", test_rounded_sums},
-    {"exact bf16", test_exact_bf16},
-    {"bits of flat", test_bits_of_flat},
-    {"large count", test_large_count},
-    {"2048 ranks", test_2048_ranks},
-    {"blocks", test_blocks},
-    {"build refuses", test_build_refuses},
-    {"torus of a line", test_torus_of_a_line},
-    CU_TEST_INFO_NULL,
-};
-
-static CU_TestInfo local_tests[] = {
-    {"refuses", test_local_refuses},
-    {"scratch", test_local_scratch},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"algo", NULL, NULL, NULL, NULL, algo_tests},
-    {"local", NULL, NULL, NULL, NULL, local_tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("algo", {"meshes", test_meshes}, {"all to 8x8", test_all_to_8x8},
+               {"groups", test_groups}, {"rounded sums", test_rounded_sums},
+               {"exact bf16", test_exact_bf16}, {"bits of flat", test_bits_of_flat},
+               {"random", test_random}, {"large count", test_large_count},
+               {"2048 ranks", test_2048_ranks}, {"blocks", test_blocks},
+               {"build refuses", test_build_refuses}, {"torus of a line", test_torus_of_a_line},
+               {"local refuses", test_local_refuses}, {"local scratch", test_local_scratch});

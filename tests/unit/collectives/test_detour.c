@@ -4,7 +4,7 @@
 
 #include "collectives/mesh/detour.h"
 #include "kernels/base/rng.h"
-#include "tests/harness/harness.h"
+#include "tests/unit/collectives/coll_cases.h"
 
 enum { MAX_RANKS = 32, MAX_FAILED = 6, FAR = 1000 };
 
@@ -131,8 +131,7 @@ enum { N_MESHES = sizeof meshes / sizeof meshes[0] };
 
 static example begin(const char *mesh)
 {
-    example e = {.n_failed = 0};
-    POD_CHECK_OK(pod_mesh_parse(mesh, &e.mesh));
+    example e = {.mesh = coll_mesh(mesh)};
     e.n_ranks = pod_mesh_size(&e.mesh);
     return e;
 }
@@ -189,7 +188,7 @@ static void test_by_hand(void)
         {"4ox3o", 1, {0, 1}, 0, 7, "1 5 6 7"},   /* no longer than it was */
         {"4ox3o", 4, {0, 1}, 4, 5, "8 9 5"},     /* up before down */
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (int i = 0; i < N_OF(rows); i++) {
         const example e = begin(rows[i].mesh);
         const int link = pod_route_link(&e.mesh, rows[i].rank, rows[i].failed);
         char got[64] = "";
@@ -219,7 +218,7 @@ static void test_refused(void)
     } rows[] = {{"4o", 3, {0, 1}, "mesh 4o has no link dimension 0 up from 3"},
                 {"4ox1", 2, {1, -1}, "mesh 4ox1 has no link dimension 1 down from 2,0"},
                 {"4o", 1, {0, 1}, "no way leads from core 0 to core 2"}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (int i = 0; i < N_OF(rows); i++) {
         const example e = begin(rows[i].mesh);
         const int link = pod_route_link(&e.mesh, rows[i].rank, rows[i].hop);
         pod_arena *a;

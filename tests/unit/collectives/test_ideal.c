@@ -3,20 +3,13 @@
 
 #include "collectives/algo/ideal.h"
 #include "collectives/exec/sim/sim.h"
-#include "tests/harness/harness.h"
+#include "tests/unit/collectives/coll_cases.h"
 
 /* 1 GB/s a link, 1 us a hop, and all else free. */
 static const pod_net plain = {.link_bytes_per_s = {1e9, 1e9, 1e9},
                               .link_latency_s = {1e-6, 1e-6, 1e-6},
                               .reduce_bytes_per_s = INFINITY,
                               .memory_bytes_per_s = INFINITY};
-
-static pod_mesh mesh_of(const char *text)
-{
-    pod_mesh m;
-    POD_CHECK_OK(pod_mesh_parse(text, &m));
-    return m;
-}
 
 static void numbers_by_hand(void)
 {
@@ -48,8 +41,8 @@ static void numbers_by_hand(void)
         {"8o", POD_ALLGATHER, 1, 7},
         {"8x4o", POD_BROADCAST, 1, 7},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const pod_mesh m = mesh_of(rows[i].mesh);
+    for (int i = 0; i < N_OF(rows); i++) {
+        const pod_mesh m = coll_mesh(rows[i].mesh);
         const pod_coll_args args = {.coll = rows[i].coll, .dtype = POD_F32, .count = rows[i].count};
         const double us = 1e6 * pod_coll_ideal_s(&plain, &m, &args);
         POD_CHECK(fabs(us - rows[i].want_us) <= 1e-9 * rows[i].want_us, "%s of %s: %g us, want %g",
@@ -63,7 +56,7 @@ static void cores_of_a_chip_share_its_links(void)
 {
     pod_net net = plain;
     pod_coll_args args = {.coll = POD_ALLGATHER, .dtype = POD_F32, .count = 2000000};
-    const pod_mesh m = mesh_of("2x4x1");
+    const pod_mesh m = coll_mesh("2x4x1");
     net.is_chip_shared = true;
     CU_ASSERT_DOUBLE_EQUAL(pod_coll_ideal_s(&net, &m, &args), 3e-3, 1e-12);
     /* Each of two buffers wants 3/4 of itself from outside; the halves of the ring have 2 x 2 x 4
@@ -78,7 +71,7 @@ static void a_slow_dimension_sets_the_limit(void)
 {
     pod_net net = plain;
     const pod_coll_args args = {.coll = POD_ALLREDUCE, .dtype = POD_F32, .count = 1000000};
-    const pod_mesh m = mesh_of("4x4");
+    const pod_mesh m = coll_mesh("4x4");
     net.link_bytes_per_s[1] = 1e7;
     CU_ASSERT_DOUBLE_EQUAL(pod_coll_ideal_s(&net, &m, &args), 75e-3, 1e-12);
 }
@@ -92,17 +85,15 @@ static void nothing_simulated_is_faster(void)
     const pod_coll_algo *algos = pod_coll_algos(&n);
     for (size_t k = 0; k < 2 * sizeof meshes / sizeof meshes[0]; k++) {
         pod_net net = plain;
-        const pod_mesh m = mesh_of(meshes[k / 2]);
+        const pod_mesh m = coll_mesh(meshes[k / 2]);
         net.is_chip_shared = k % 2;
         net.link_bytes_per_s[1] = k % 3 == 0 ? 3e9 : k % 3 == 1 ? 1e9 : 1e8;
         for (int a = 0; a < n; a++)
-            for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+            for (int c = 0; c < N_OF(counts); c++) {
                 const int size = pod_mesh_size(&m);
-                const pod_coll_args args = {
-                    .coll = algos[a].coll,
-                    .dtype = POD_F32,
-                    .count = algos[a].coll == POD_ALLTOALL ? counts[c] / size * size : counts[c],
-                    .group = pod_group_all(&m)};
+                const pod_coll_args args =
+                    coll_args(&m, algos[a].coll,
+                              algos[a].coll == POD_ALLTOALL ? counts[c] / size * size : counts[c]);
                 if (algos[a].why_not(&m, &args)) continue;
                 pod_sim_report report;
                 POD_CHECK_OK(pod_sim_collective(&net, &m, &algos[a], &args, NULL, NULL, &report));
@@ -118,10 +109,9 @@ static void nothing_simulated_is_faster(void)
 static void it_is_reached(void)
 {
     static const pod_coll colls[] = {POD_ALLREDUCE, POD_REDUCE_SCATTER, POD_ALLGATHER};
-    const pod_mesh m = mesh_of("8");
+    const pod_mesh m = coll_mesh("8");
     for (int i = 0; i < 3; i++) {
-        const pod_coll_args args = {
-            .coll = colls[i], .dtype = POD_F32, .count = 8000000, .group = pod_group_all(&m)};
+        const pod_coll_args args = coll_args(&m, colls[i], 8000000);
         pod_sim_report report;
         POD_CHECK_OK(pod_sim_collective(&plain, &m, pod_coll_find(colls[i], "ring2"), &args, NULL,
                                         NULL, &report));

@@ -5,14 +5,7 @@
 #include "collectives/mesh/group.h"
 #include "collectives/mesh/mesh.h"
 #include "collectives/mesh/route.h"
-#include "tests/harness/harness.h"
-
-static pod_mesh mesh_of(const char *text)
-{
-    pod_mesh m = {0};
-    POD_CHECK_OK(pod_mesh_parse(text, &m));
-    return m;
-}
+#include "tests/unit/collectives/coll_cases.h"
 
 static void test_parse(void)
 {
@@ -31,8 +24,8 @@ static void test_parse(void)
         {"4wx3o", 2, 12, {4, 3}, {true, false}, {true, true}},
         {"2147483647", 1, 2147483647, {2147483647}, {true}, {false}},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        pod_mesh m = mesh_of(cases[i].text);
+    for (int i = 0; i < N_OF(cases); i++) {
+        pod_mesh m = coll_mesh(cases[i].text);
         POD_CHECK(m.n_dims == cases[i].n_dims && pod_mesh_size(&m) == cases[i].size,
                   "%s: %d dimensions, size %d", cases[i].text, m.n_dims, pod_mesh_size(&m));
         for (int d = 0; d < cases[i].n_dims; d++)
@@ -70,7 +63,7 @@ static void test_parse_refuses(void)
         "2*2",
         "2xo",
     };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (int i = 0; i < N_OF(texts); i++) {
         pod_mesh m = {.n_dims = -5};
         POD_CHECK_FAILS(pod_mesh_parse(texts[i], &m), POD_E_INVALID, "is not 1 to 3 extents");
         POD_CHECK(m.n_dims == -5, "'%s' left something behind", texts[i]);
@@ -79,7 +72,7 @@ static void test_parse_refuses(void)
 
 static void test_coordinates(void)
 {
-    pod_mesh m = mesh_of("2x3x4");
+    pod_mesh m = coll_mesh("2x3x4");
     int n_seen = 0;
     for (int z = 0; z < 4; z++)
         for (int y = 0; y < 3; y++)
@@ -104,8 +97,8 @@ static void test_neighbors(void)
         {"4ox3", 1, 0, -1, 0}, {"4ox3", 0, 1, -1, 8}, {"1x3", 2, 0, 1, 2},   {"1ox3", 2, 0, 1, -1},
         {"2x1x2", 1, 2, 1, 3}, {"2x1x2", 3, 2, 1, 1},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        pod_mesh m = mesh_of(cases[i].mesh);
+    for (int i = 0; i < N_OF(cases); i++) {
+        pod_mesh m = coll_mesh(cases[i].mesh);
         int got = pod_mesh_neighbor(&m, cases[i].rank, cases[i].dim, cases[i].dir);
         POD_CHECK(got == cases[i].want, "%s: rank %d dim %d dir %d: %d, want %d", cases[i].mesh,
                   cases[i].rank, cases[i].dim, cases[i].dir, got, cases[i].want);
@@ -128,8 +121,8 @@ static void test_group_members(void)
         {"4x2", "abababab", {.dims = 3, .step = {2, 1}}},
         {"2x2x2", "abababab", {.dims = 6}},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        pod_mesh m = mesh_of(cases[i].mesh);
+    for (int i = 0; i < N_OF(cases); i++) {
+        pod_mesh m = coll_mesh(cases[i].mesh);
         const pod_group *g = &cases[i].group;
         POD_CHECK_OK(pod_group_verify(&m, g));
         int size = pod_group_size(&m, g);
@@ -156,7 +149,7 @@ static void test_group_members(void)
 
 static void test_group_faults(void)
 {
-    pod_mesh m = mesh_of("8x6");
+    pod_mesh m = coll_mesh("8x6");
     const pod_group no_dim = {.dims = 4};
     const pod_group tile = {.dims = 2, .tile = {0, 4}};
     const pod_group step = {.dims = 1, .step = {3}};
@@ -185,8 +178,8 @@ static void test_routes(void)
         {"3x4", 0, 10, "1 10"}, /* x first, then y */
         {"3ox4o", 0, 10, "1 4 7 10"}, {"3x4", 7, 7, ""},  {"2ox3x3", 0, 17, "1 5 17"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const pod_mesh m = mesh_of(rows[i].mesh);
+    for (int i = 0; i < N_OF(rows); i++) {
+        const pod_mesh m = coll_mesh(rows[i].mesh);
         char got[64] = "";
         int rank = rows[i].from;
         for (int n = 0; n < 8; n++) {
@@ -203,7 +196,7 @@ static void test_routes(void)
 
 static void test_links(void)
 {
-    const pod_mesh m = mesh_of("3x4");
+    const pod_mesh m = coll_mesh("3x4");
     char text[POD_LINK_TEXT_BYTES];
     CU_ASSERT_EQUAL(pod_route_n_links(&m), 48);
     const int link = pod_route_link(&m, 7, (pod_hop){1, -1});
@@ -226,10 +219,9 @@ static void test_group_tiles(void)
         {"64", 32, {32}},           {"3x5", 3, {3, 1}},         {"2x8x16", 16, {2, 8, 1}},
         {"2x16x16", 32, {2, 4, 4}}, {"2x32x64", 64, {2, 8, 4}}, {"2x128x32", 128, {2, 8, 8}},
         {"16x16", 32, {8, 4}},      {"32x2", 32, {16, 2}},      {"32x2", 64, {32, 2}}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        pod_mesh m;
+    for (int i = 0; i < N_OF(cases); i++) {
+        const pod_mesh m = coll_mesh(cases[i].mesh);
         pod_group g;
-        POD_CHECK_OK(pod_mesh_parse(cases[i].mesh, &m));
         POD_CHECK_OK(pod_group_tiles(&m, cases[i].size, &g));
         POD_CHECK_OK(pod_group_verify(&m, &g));
         CU_ASSERT_EQUAL(pod_group_size(&m, &g), cases[i].size);
@@ -237,9 +229,8 @@ static void test_group_tiles(void)
             POD_CHECK(pod_group_extent(&m, &g, d) == cases[i].tile[d], "%d of %s: %d along %d",
                       cases[i].size, cases[i].mesh, pod_group_extent(&m, &g, d), d);
     }
-    pod_mesh m;
+    const pod_mesh m = coll_mesh("6x4");
     pod_group g;
-    POD_CHECK_OK(pod_mesh_parse("6x4", &m));
     POD_CHECK_FAILS(pod_group_tiles(&m, 4, &g), POD_E_INVALID,
                     "groups of 4 cores do not tile the mesh 6x4; sizes that do: 1 2 3 6 12 24");
     POD_CHECK_FAILS(pod_group_tiles(&m, 48, &g), POD_E_INVALID, "groups of 48 cores do not tile");

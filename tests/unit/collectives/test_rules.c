@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "collectives/algo/rules.h"
-#include "tests/harness/harness.h"
+#include "tests/unit/collectives/coll_cases.h"
 
 static pod_arena *arena;
 
@@ -21,13 +21,6 @@ static pod_coll_rules *rules_of(const char *text)
     pod_coll_rules *r = NULL;
     POD_CHECK_OK(pod_coll_rules_parse(arena, text, &r));
     return r;
-}
-
-static pod_mesh mesh_of(const char *text)
-{
-    pod_mesh m = {0};
-    POD_CHECK_OK(pod_mesh_parse(text, &m));
-    return m;
 }
 
 static void test_round_trip(void)
@@ -48,7 +41,7 @@ static void test_round_trip(void)
         {"0-1M:ring@1000;1M-:ring2@1.5m;allgather:ring@64K",
          "allreduce:0-1M:ring@1000;1M-:ring2@1536K;allgather:0-:ring@64K"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (int i = 0; i < N_OF(cases); i++) {
         const char *printed = pod_coll_rules_print(arena, rules_of(cases[i].text));
         POD_CHECK(strcmp(printed, cases[i].printed) == 0, "'%s' prints '%s', want '%s'",
                   cases[i].text, printed, cases[i].printed);
@@ -84,7 +77,7 @@ static void test_parse_refuses(void)
         {"0-64K:tree@2K;ring", "tree moves no blocks in chunks, found '@2K'"},
         {"alltoall:pairwise@4K", "pairwise moves no blocks in chunks, found '@4K'"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (int i = 0; i < N_OF(cases); i++) {
         pod_coll_rules *r = NULL;
         POD_CHECK_FAILS(pod_coll_rules_parse(arena, cases[i].text, &r), POD_E_INVALID,
                         cases[i].part);
@@ -96,51 +89,57 @@ static void test_pick(void)
 {
     static const struct {
         const char *rules, *mesh;
+        int node_size;
         pod_coll coll;
         int64_t count; /* of float32 */
         const char *want;
     } cases[] = {
-        {POD_COLL_RULES_DEFAULT, "2x2", POD_ALLREDUCE, 0, "tree"},
-        {POD_COLL_RULES_DEFAULT, "2x2", POD_ALLREDUCE, 16383, "tree"},
-        {POD_COLL_RULES_DEFAULT, "2x2", POD_ALLREDUCE, 16384, "torus2d"},
-        {POD_COLL_RULES_DEFAULT, "2x2", POD_REDUCE_SCATTER, 16384, "ring2"},
-        {POD_COLL_RULES_DEFAULT, "2x2", POD_ALLGATHER, 16384, "ring2"},
-        {POD_COLL_RULES_DEFAULT, "2x2", POD_BROADCAST, 16384, "scatter_ring"},
+        {POD_COLL_RULES_DEFAULT, "2x2", 0, POD_ALLREDUCE, 0, "tree"},
+        {POD_COLL_RULES_DEFAULT, "2x2", 0, POD_ALLREDUCE, 16383, "tree"},
+        {POD_COLL_RULES_DEFAULT, "2x2", 0, POD_ALLREDUCE, 16384, "torus2d"},
+        {POD_COLL_RULES_DEFAULT, "2x2", 0, POD_REDUCE_SCATTER, 16384, "ring2"},
+        {POD_COLL_RULES_DEFAULT, "2x2", 0, POD_ALLGATHER, 16384, "ring2"},
+        {POD_COLL_RULES_DEFAULT, "2x2", 0, POD_BROADCAST, 16384, "scatter_ring"},
         /* a rule that refuses: on to the next rule, then to the table */
-        {POD_COLL_RULES_DEFAULT, "1x4", POD_ALLREDUCE, 16384, "ring2"},
-        {POD_COLL_RULES_DEFAULT, "1", POD_ALLREDUCE, 16384, "ring"},
-        {"torus2d;tree", "4", POD_ALLREDUCE, 16384, "tree"},
-        {"torus2d;flat", "2x2", POD_ALLREDUCE, 16384, "torus2d"},
+        {POD_COLL_RULES_DEFAULT, "1x4", 0, POD_ALLREDUCE, 16384, "ring2"},
+        {POD_COLL_RULES_DEFAULT, "1", 0, POD_ALLREDUCE, 16384, "ring"},
+        {"torus2d;tree", "4", 0, POD_ALLREDUCE, 16384, "tree"},
+        {"torus2d;flat", "2x2", 0, POD_ALLREDUCE, 16384, "torus2d"},
         /* no rule for the size, or for the collective */
-        {"0-64K:tree", "2x2", POD_ALLREDUCE, 1 << 20, "torus2d"},
-        {"0-64K:tree", "4", POD_ALLREDUCE, 1 << 20, "ring2"},
-        {"0-64K:tree", "4o", POD_ALLREDUCE, 1 << 20, "ring"},
-        {"broadcast:tree", "2x2", POD_ALLREDUCE, 1, "torus2d"},
-        {"flat", "2x2", POD_ALLREDUCE, 1, "flat"},
+        {"0-64K:tree", "2x2", 0, POD_ALLREDUCE, 1 << 20, "torus2d"},
+        {"0-64K:tree", "4", 0, POD_ALLREDUCE, 1 << 20, "ring2"},
+        {"0-64K:tree", "4o", 0, POD_ALLREDUCE, 1 << 20, "ring"},
+        {"broadcast:tree", "2x2", 0, POD_ALLREDUCE, 1, "torus2d"},
+        {"flat", "2x2", 0, POD_ALLREDUCE, 1, "flat"},
+        /* where ranks share memory: all of them, or those of a node each */
+        {POD_COLL_RULES_DEFAULT, "4", 4, POD_ALLREDUCE, 0, "oneshot"},
+        {POD_COLL_RULES_DEFAULT, "4", 4, POD_ALLREDUCE, 2047, "oneshot"},
+        {POD_COLL_RULES_DEFAULT, "4", 4, POD_ALLREDUCE, 2048, "direct"},
+        {POD_COLL_RULES_DEFAULT, "2x2", 8, POD_ALLREDUCE, 1 << 20, "direct"},
+        {POD_COLL_RULES_DEFAULT, "4x2", 4, POD_ALLREDUCE, 2048, "tree"},
+        {POD_COLL_RULES_DEFAULT, "4x2", 4, POD_ALLREDUCE, 16384, "hierarchical"},
+        {POD_COLL_RULES_DEFAULT, "3x2", 4, POD_ALLREDUCE, 16384, "torus2d"},
+        {POD_COLL_RULES_DEFAULT, "1x8", 2, POD_ALLREDUCE, 16384, "hierarchical"},
+        {POD_COLL_RULES_DEFAULT, "2x2x4", 2, POD_ALLREDUCE, 16384, "hierarchical"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        pod_mesh m = mesh_of(cases[i].mesh);
-        pod_coll_args args = {.coll = cases[i].coll,
-                              .dtype = POD_F32,
-                              .count = cases[i].count,
-                              .root = 0,
-                              .group = pod_group_all(&m)};
+    for (int i = 0; i < N_OF(cases); i++) {
+        pod_mesh m = coll_mesh(cases[i].mesh);
+        pod_coll_args args = coll_args(&m, cases[i].coll, cases[i].count);
+        args.node_size = cases[i].node_size;
         const pod_coll_algo *algo = pod_coll_pick(rules_of(cases[i].rules), &m, &args);
         POD_CHECK(algo->coll == cases[i].coll && strcmp(algo->name, cases[i].want) == 0,
-                  "%s on %s, %s of %d: %s, want %s", cases[i].rules, cases[i].mesh,
-                  pod_coll_name(cases[i].coll), (int)cases[i].count, algo->name, cases[i].want);
+                  "%s on %s, nodes of %d, %s of %d: %s, want %s", cases[i].rules, cases[i].mesh,
+                  cases[i].node_size, pod_coll_name(cases[i].coll), (int)cases[i].count, algo->name,
+                  cases[i].want);
     }
     /* A row of a mesh is a group of one dimension. */
-    pod_mesh m = mesh_of("4x4");
-    pod_coll_args row = {
-        .coll = POD_ALLREDUCE, .dtype = POD_F32, .count = 1 << 20, .root = 0, .group = {.dims = 1}};
+    pod_mesh m = coll_mesh("4x4");
+    pod_coll_args row = coll_args(&m, POD_ALLREDUCE, 1 << 20);
+    row.group = (pod_group){.dims = 1};
     POD_CHECK(strcmp(pod_coll_pick(rules_of("torus2d"), &m, &row)->name, "ring2") == 0, "row");
     /* Bytes, not elements. */
-    pod_coll_args bf16 = {.coll = POD_ALLREDUCE,
-                          .dtype = POD_BF16,
-                          .count = 16384,
-                          .root = 0,
-                          .group = pod_group_all(&m)};
+    pod_coll_args bf16 = coll_args(&m, POD_ALLREDUCE, 16384);
+    bf16.dtype = POD_BF16;
     POD_CHECK(strcmp(pod_coll_pick(rules_of(POD_COLL_RULES_DEFAULT), &m, &bf16)->name, "tree") == 0,
               "bf16");
 }
@@ -160,10 +159,9 @@ static void test_apply(void)
         {"0-64K:tree", "4", false, NULL},
         {"broadcast:tree", "4", false, NULL},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        pod_mesh m = mesh_of(cases[i].mesh);
-        const pod_coll_args args = {
-            .coll = POD_ALLREDUCE, .dtype = POD_F32, .count = 1 << 20, .group = pod_group_all(&m)};
+    for (int i = 0; i < N_OF(cases); i++) {
+        pod_mesh m = coll_mesh(cases[i].mesh);
+        const pod_coll_args args = coll_args(&m, POD_ALLREDUCE, 1 << 20);
         pod_coll_refusal found = {NULL, NULL};
         const bool applies = pod_coll_rules_apply(rules_of(cases[i].rules), &m, &args, &found);
         const char *refused = found.algo ? found.algo->name : NULL;
@@ -178,12 +176,10 @@ static void test_apply(void)
 /* Of several the largest is told of, whatever comes first, and how many there are. */
 static void test_missed(void)
 {
-    const pod_mesh m = mesh_of("4");
+    const pod_mesh m = coll_mesh("4");
     const int64_t count[] = {8, 1 << 20, 64, 1 << 10};
     pod_coll_args args[4];
-    for (int i = 0; i < 4; i++)
-        args[i] = (pod_coll_args){
-            .coll = POD_ALLREDUCE, .dtype = POD_F32, .count = count[i], .group = pod_group_all(&m)};
+    for (int i = 0; i < 4; i++) args[i] = coll_args(&m, POD_ALLREDUCE, count[i]);
     static const struct {
         const char *rules, *want; /* NULL: nothing */
     } cases[] = {
@@ -195,46 +191,13 @@ static void test_missed(void)
         {"direct", "): allreduce of 4194304 bytes goes by "},
         {"direct", " (the largest of 4 that go by no rule)"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (int i = 0; i < N_OF(cases); i++) {
         const char *text = pod_coll_rules_missed(arena, rules_of(cases[i].rules), &m, args, 4);
         POD_CHECK(!text == !cases[i].want && (!text || strstr(text, cases[i].want)), "%s: '%s'",
                   cases[i].rules, text ? text : "");
     }
     const char *one = pod_coll_rules_missed(arena, rules_of("direct"), &m, args, 1);
     POD_CHECK(one && !strstr(one, "largest"), "'%s'", one ? one : "");
-}
-
-/* The default rules where ranks share memory: all of them, or those of a node each. */
-static void test_pick_on_nodes(void)
-{
-    static const struct {
-        const char *mesh;
-        int node_size;
-        int64_t count; /* of float32 */
-        const char *want;
-    } cases[] = {
-        {"4", 4, 0, "oneshot"},
-        {"4", 4, 2047, "oneshot"},
-        {"4", 4, 2048, "direct"},
-        {"2x2", 8, 1 << 20, "direct"},
-        {"4x2", 4, 2048, "tree"},
-        {"4x2", 4, 16384, "hierarchical"},
-        {"3x2", 4, 16384, "torus2d"},
-        {"1x8", 2, 16384, "hierarchical"},
-        {"2x2x4", 2, 16384, "hierarchical"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        pod_mesh m = mesh_of(cases[i].mesh);
-        pod_coll_args args = {.coll = POD_ALLREDUCE,
-                              .dtype = POD_F32,
-                              .count = cases[i].count,
-                              .group = pod_group_all(&m),
-                              .node_size = cases[i].node_size};
-        const pod_coll_algo *algo = pod_coll_pick(rules_of(POD_COLL_RULES_DEFAULT), &m, &args);
-        POD_CHECK(strcmp(algo->name, cases[i].want) == 0,
-                  "%s, nodes of %d, %d elements: %s, want %s", cases[i].mesh, cases[i].node_size,
-                  (int)cases[i].count, algo->name, cases[i].want);
-    }
 }
 
 static void check_explained(const char *rules, const pod_mesh *m, const pod_coll_args *args,
@@ -251,9 +214,8 @@ static void check_explained(const char *rules, const pod_mesh *m, const pod_coll
 
 static void test_explain(void)
 {
-    pod_mesh m = mesh_of("1x4");
-    pod_coll_args args = {
-        .coll = POD_ALLREDUCE, .dtype = POD_F32, .count = 1 << 18, .group = pod_group_all(&m)};
+    pod_mesh m = coll_mesh("1x4");
+    pod_coll_args args = coll_args(&m, POD_ALLREDUCE, 1 << 18);
     check_explained("direct;64K-:hierarchical;0-64K:tree;flat", &m, &args,
                     "allreduce of 1M over 4 ranks\n"
                     "  direct (rule 0-) refuses: no ranks share memory\n"
@@ -294,9 +256,8 @@ static void test_table(void)
         is_there[coll] = is_last;
         for (int k = 0; is_last && k < 4; k++) {
             static const char *const meshes[] = {"1", "1x4", "2x2", "2x3x4"};
-            pod_mesh m = mesh_of(meshes[k]);
-            pod_coll_args args = {
-                .coll = coll, .dtype = POD_F32, .count = k, .root = 0, .group = pod_group_all(&m)};
+            pod_mesh m = coll_mesh(meshes[k]);
+            const pod_coll_args args = coll_args(&m, coll, k);
             POD_CHECK(!algos[i].why_not(&m, &args), "%s %s refuses", pod_coll_name(coll),
                       algos[i].name);
         }
@@ -318,13 +279,10 @@ static void test_chunk(void)
         {"torus2d@8", "2x2", 8},         {"0-1K:ring@8;1K-:ring@16", "4", 16},
         {"allgather:ring@8", "2x2", 77},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        pod_mesh m = mesh_of(cases[i].mesh);
-        pod_coll_args args = {.coll = POD_ALLREDUCE,
-                              .dtype = POD_F32,
-                              .count = 4096,
-                              .group = pod_group_all(&m),
-                              .chunk_bytes = 77};
+    for (int i = 0; i < N_OF(cases); i++) {
+        pod_mesh m = coll_mesh(cases[i].mesh);
+        pod_coll_args args = coll_args(&m, POD_ALLREDUCE, 4096);
+        args.chunk_bytes = 77;
         (void)pod_coll_pick(rules_of(cases[i].rules), &m, &args);
         POD_CHECK(args.chunk_bytes == cases[i].want, "%s on %s: %d, want %d", cases[i].rules,
                   cases[i].mesh, (int)args.chunk_bytes, (int)cases[i].want);
@@ -351,13 +309,10 @@ static void test_takes_chunk(void)
     const pod_coll_algo *algos = pod_coll_algos(&n);
     for (int i = 0; i < n; i++) {
         bool is_cut = false;
-        for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
-            const pod_mesh m = mesh_of(cases[k].mesh);
-            pod_coll_args args = {.coll = algos[i].coll,
-                                  .dtype = POD_F32,
-                                  .count = 240 * 64,
-                                  .group = pod_group_all(&m),
-                                  .node_size = cases[k].node_size};
+        for (int k = 0; k < N_OF(cases); k++) {
+            const pod_mesh m = coll_mesh(cases[k].mesh);
+            pod_coll_args args = coll_args(&m, algos[i].coll, 240 * 64);
+            args.node_size = cases[k].node_size;
             if (algos[i].why_not(&m, &args)) continue;
             const int32_t whole = steps_of(&algos[i], &m, &args);
             args.chunk_bytes = 64;
@@ -411,7 +366,7 @@ static void test_file_refuses(void)
         {"tree;\n", 6, "rules.tmp:1: rules: '' is no algorithm"},
         {"tree\0ring", 9, "a byte 0"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (int i = 0; i < N_OF(cases); i++) {
         pod_coll_rules *r = NULL;
         POD_CHECK_FAILS(pod_coll_rules_read(arena, file_of(cases[i].text, cases[i].bytes), &r),
                         POD_E_INVALID, cases[i].part);
@@ -433,7 +388,6 @@ static void test_file_refuses(void)
 
 POD_TEST_SUITE_WITH("rules", open_arena, close_arena, {"round trip", test_round_trip},
                     {"parse refuses", test_parse_refuses}, {"pick", test_pick},
-                    {"apply", test_apply}, {"missed", test_missed},
-                    {"pick on nodes", test_pick_on_nodes}, {"explain", test_explain},
+                    {"apply", test_apply}, {"missed", test_missed}, {"explain", test_explain},
                     {"chunk", test_chunk}, {"takes chunk", test_takes_chunk}, {"file", test_file},
                     {"file refuses", test_file_refuses}, {"table", test_table});

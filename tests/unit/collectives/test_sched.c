@@ -1,36 +1,5 @@
-/* Schedules as data: building, the verifier with planted faults, text and drawing. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "collectives/algo/algo.h"
-#include "collectives/sched/order.h"
-#include "collectives/sched/sched.h"
-#include "tests/harness/harness.h"
-
-enum { MAX_RANKS = 4, COUNT = 8 };
-
-/* Schedules of a few ranks, in an arena of their own. */
-typedef struct bench {
-    pod_arena *arena;
-    pod_sched *s[MAX_RANKS];
-    const pod_sched *all[MAX_RANKS];
-    int n_ranks;
-} bench;
-
-static bench bench_of(int n_ranks)
-{
-    bench b = {.n_ranks = n_ranks};
-    POD_CHECK_OK(pod_arena_create(NULL, &b.arena));
-    for (int r = 0; r < n_ranks; r++) {
-        POD_CHECK_OK(pod_sched_create(b.arena, COUNT, &b.s[r]));
-        b.all[r] = b.s[r];
-    }
-    return b;
-}
-
-static pod_span main_at(int64_t first) { return (pod_span){POD_BUF_MAIN, first}; }
-static pod_span scratch_at(int64_t first) { return (pod_span){POD_BUF_SCRATCH, first}; }
+/* Schedules as data: building, the verifier with planted faults, text. */
+#include "tests/unit/collectives/hand_made.h"
 
 static int32_t copy(pod_sched *s, pod_span dst, pod_span src, int64_t count, int32_t after)
 {
@@ -41,21 +10,11 @@ static int32_t copy(pod_sched *s, pod_span dst, pod_span src, int64_t count, int
                                        .count = count});
 }
 
-/* Expects success when part is NULL, else E_INVALID with that text. */
-static void expect(bench *b, const char *part)
-{
-    if (part)
-        POD_CHECK_FAILS(pod_sched_verify(b->all, b->n_ranks), POD_E_INVALID, part);
-    else
-        POD_CHECK_OK(pod_sched_verify(b->all, b->n_ranks));
-    pod_arena_destroy(b->arena);
-}
-
 /* ---- building ------------------------------------------------------------------------------ */
 
 static void test_add(void)
 {
-    bench b = bench_of(1);
+    bench b = bench_of(1, 0);
     pod_sched *s = b.s[0];
     POD_CHECK(pod_sched_send(s, 1, 0, main_at(0), 0, 17) == 17, "an empty send is added");
     POD_CHECK(pod_sched_recv(s, 1, 0, main_at(0), 0, POD_NO_STEP) == POD_NO_STEP, "empty recv");
@@ -81,7 +40,7 @@ static void test_add(void)
 
 static void test_add_is_sticky(void)
 {
-    bench b = bench_of(1);
+    bench b = bench_of(1, 0);
     pod_sched *s = b.s[0];
     POD_CHECK(pod_sched_send(s, 1, 0, main_at(0), 1, 0) == POD_NO_STEP, "waits for itself");
     POD_CHECK(pod_sched_send(s, 1, -3, main_at(0), 1, POD_NO_STEP) == POD_NO_STEP, "later add");
@@ -93,12 +52,12 @@ static void test_add_is_sticky(void)
     POD_CHECK_FAILS(pod_sched_verify(b.all, 1), POD_E_INVALID, "step 0 comes after 0");
     pod_arena_destroy(b.arena);
 
-    b = bench_of(1);
+    b = bench_of(1, 0);
     pod_sched_send(b.s[0], 1, -3, main_at(0), 1, POD_NO_STEP);
     POD_CHECK_FAILS(pod_sched_finish(b.s[0]), POD_E_INVALID, "tag -3");
     pod_arena_destroy(b.arena);
 
-    b = bench_of(1);
+    b = bench_of(1, 0);
     pod_sched_send(b.s[0], 1, 0, main_at(INT64_MAX - 1), 2, POD_NO_STEP);
     POD_CHECK_FAILS(pod_sched_finish(b.s[0]), POD_E_INVALID, "spans from 9223372036854775806");
     POD_CHECK_FAILS(pod_sched_create(b.arena, -1, &b.s[0]), POD_E_INVALID, "-1 elements");
@@ -107,13 +66,8 @@ static void test_add_is_sticky(void)
 
 static void test_out_of_memory(void)
 {
-    pod_mesh m;
-    POD_CHECK_OK(pod_mesh_parse("16x16", &m));
-    const pod_coll_args args = {.coll = POD_ALLREDUCE,
-                                .dtype = POD_F32,
-                                .count = 1000,
-                                .root = 0,
-                                .group = pod_group_all(&m)};
+    const pod_mesh m = coll_mesh("16x16");
+    const pod_coll_args args = coll_args(&m, POD_ALLREDUCE, 1000);
     const pod_coll_algo *algo = pod_coll_find(POD_ALLREDUCE, "torus2d");
     int n_failed = 0;
     pod_status status = POD_E_NOMEM;
@@ -138,7 +92,7 @@ static void test_out_of_memory(void)
 /* Two ranks that swap halves; the start of most faults below. */
 static bench swap(void)
 {
-    bench b = bench_of(2);
+    bench b = bench_of(2, 0);
     for (int r = 0; r < 2; r++) {
         pod_sched_send(b.s[r], 1 - r, 0, main_at(r ? 4 : 0), 4, POD_NO_STEP);
         pod_sched_recv(b.s[r], 1 - r, 0, main_at(r ? 0 : 4), 4, POD_NO_STEP);
@@ -150,9 +104,9 @@ static void test_verify_clean(void)
 {
     bench b = swap();
     expect(&b, NULL);
-    b = bench_of(3); /* nobody does anything */
+    b = bench_of(3, 0); /* nobody does anything */
     expect(&b, NULL);
-    b = bench_of(1);
+    b = bench_of(1, 0);
     int32_t saved = copy(b.s[0], scratch_at(0), main_at(0), 8, POD_NO_STEP);
     copy(b.s[0], main_at(0), scratch_at(4), 4, saved);
     copy(b.s[0], main_at(4), scratch_at(0), 4, saved);
@@ -185,21 +139,21 @@ static void test_verify_messages(void)
 static void test_verify_deadlock(void)
 {
     /* Each sends only when it has received. */
-    bench b = bench_of(2);
+    bench b = bench_of(2, 0);
     for (int r = 0; r < 2; r++) {
         int32_t got = pod_sched_recv(b.s[r], 1 - r, 0, main_at(r ? 0 : 4), 4, POD_NO_STEP);
         pod_sched_send(b.s[r], 1 - r, 0, main_at(r ? 4 : 0), 4, got);
     }
     expect(&b, "deadlock");
     /* Each receives only when its send is complete: works with buffered messages alone. */
-    b = bench_of(2);
+    b = bench_of(2, 0);
     for (int r = 0; r < 2; r++) {
         int32_t sent = pod_sched_send(b.s[r], 1 - r, 0, main_at(r ? 4 : 0), 4, POD_NO_STEP);
         pod_sched_recv(b.s[r], 1 - r, 0, main_at(r ? 0 : 4), 4, sent);
     }
     expect(&b, "deadlock");
     /* Rank 3 waits for the cycle of 0, 1 and 2 but is not in it. */
-    b = bench_of(4);
+    b = bench_of(4, 0);
     for (int r = 0; r < 3; r++) {
         int32_t got = pod_sched_recv(b.s[r], (r + 2) % 3, 0, main_at(0), 4, POD_NO_STEP);
         int32_t joined =
@@ -242,7 +196,7 @@ static void test_verify_races(void)
     int32_t copied = copy(b.s[0], scratch_at(0), main_at(4), 4, both);
     copy(b.s[0], main_at(0), scratch_at(0), 4, copied);
     expect(&b, NULL);
-    b = bench_of(1); /* the spans are the same, the buffers are not */
+    b = bench_of(1, 0); /* the spans are the same, the buffers are not */
     copy(b.s[0], scratch_at(0), main_at(0), 4, POD_NO_STEP);
     copy(b.s[0], scratch_at(4), main_at(0), 4, POD_NO_STEP);
     expect(&b, NULL);
@@ -252,82 +206,21 @@ static void test_verify_races(void)
 
 static void test_order(void)
 {
-    bench b = bench_of(3); /* 0 to 1 to 2, a copy at the end */
+    bench b = bench_of(3, 0); /* 0 to 1 to 2, a copy at the end */
     pod_sched_send(b.s[0], 1, 0, main_at(0), 8, POD_NO_STEP);
     int32_t got = pod_sched_recv(b.s[1], 0, 0, main_at(0), 8, POD_NO_STEP);
     pod_sched_send(b.s[1], 2, 0, main_at(0), 8, got);
     got = pod_sched_recv(b.s[2], 1, 0, main_at(0), 8, POD_NO_STEP);
     copy(b.s[2], scratch_at(0), main_at(0), 8, got);
     static const pod_sched_event want[] = {{1, 0, 0, 1}, {2, 0, 1, 2}, {2, 1, POD_NO_STEP, 2}};
-    pod_sched_order order;
-    POD_CHECK_OK(pod_sched_order_build(b.arena, b.all, 3, &order));
-    POD_CHECK(order.n_events == 3 && order.n_rounds == 2, "%d events, %d rounds",
-              (int)order.n_events, (int)order.n_rounds);
-    for (int i = 0; i < 3 && i < order.n_events; i++)
-        POD_CHECK(memcmp(&order.event[i], &want[i], sizeof want[i]) == 0,
-                  "event %d: rank %d step %d send %d round %d", i, (int)order.event[i].rank,
-                  (int)order.event[i].step, (int)order.event[i].send_step,
-                  (int)order.event[i].round);
-    pod_arena_destroy(b.arena);
-}
-
-/* Rounds by hand: a ring one way of p takes 2 (p - 1), as an open line does; one both ways p, since
- * a rank takes one after the other the two that end at it; a torus the sum of that over its
- * dimensions. A tree of 8 takes 3 up and 3 down, one of 5 has its deepest member at
- * 3 = 2 + 1: 3 up, 2 down. Member 0 of flat adds one after the other, then all hear from it at
- * once. */
-static void test_rounds(void)
-{
-    static const struct {
-        const char *algo, *mesh;
-        int n_rounds;
-    } cases[] = {
-        {"ring", "1x4", 6},    {"ring", "7", 12},        {"ring", "3x3", 16},
-        {"torus2d", "2x2", 4}, {"torus2d", "4x3", 7},    {"torus2d", "2x4x3", 9},
-        {"tree", "8", 6},      {"tree", "5", 5},         {"tree", "2", 2},
-        {"flat", "5", 5},      {"torus2d", "16x16", 32}, {"bucket", "16x16", 32},
-        {"ring2", "1x4", 4},   {"ring2", "7", 7},        {"ring", "7o", 12},
-        {"ring2", "3x4", 12},  {"torus2d", "4x5o", 12},  {"bucket", "4ox5", 11},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        pod_arena *arena;
-        pod_mesh m;
-        POD_CHECK_OK(pod_arena_create(NULL, &arena));
-        POD_CHECK_OK(pod_mesh_parse(cases[i].mesh, &m));
-        const pod_coll_args args = {.coll = POD_ALLREDUCE,
-                                    .dtype = POD_F32,
-                                    .count = 1000,
-                                    .root = 0,
-                                    .group = pod_group_all(&m)};
-        const pod_sched *const *all;
-        pod_sched_order order = {0};
-        POD_CHECK_OK(pod_coll_build_all(arena, pod_coll_find(POD_ALLREDUCE, cases[i].algo), &m,
-                                        &args, &all));
-        POD_CHECK_OK(pod_sched_order_build(arena, all, pod_mesh_size(&m), &order));
-        POD_CHECK(order.n_rounds == cases[i].n_rounds, "%s %s: %d rounds, want %d", cases[i].algo,
-                  cases[i].mesh, (int)order.n_rounds, cases[i].n_rounds);
-        pod_arena_destroy(arena);
-    }
+    check_order(&b, 3, want, 2);
 }
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-typedef struct text {
-    char *data;
-    size_t bytes;
-    FILE *file;
-} text;
-
-static void check_text(text *t, const char *want)
-{
-    fclose(t->file);
-    POD_CHECK(strcmp(t->data, want) == 0, "printed\n%swant\n%s", t->data, want);
-    free(t->data);
-}
-
 static void test_print(void)
 {
-    bench b = bench_of(2);
+    bench b = bench_of(2, 0);
     int32_t sent = pod_sched_send(b.s[0], 1, 3, main_at(0), 4, POD_NO_STEP);
     int32_t got = pod_sched_recv_reduce(b.s[0], 1, 0, main_at(4), 4, POD_NO_STEP, POD_NO_STEP);
     int32_t both = pod_sched_join(b.s[0], sent, got);
@@ -335,192 +228,45 @@ static void test_print(void)
     pod_sched_add(
         b.s[0],
         (pod_step){POD_STEP_RECV_REDUCE, 1, 1, {POD_NO_STEP, both}, scratch_at(0), main_at(1), 1});
-    text t;
-    t.file = open_memstream(&t.data, &t.bytes);
-    pod_sched_print(t.file, 0, b.s[0]);
-    check_text(&t, "rank 0: 5 steps over 8 elements, scratch 4\n"
-                   "    0  send main[0..4) to 1 tag 3\n"
-                   "    1  recv_reduce main[4..8) from 1 tag 0\n"
-                   "    2  join after 0, 1\n"
-                   "    3  copy main[0..2) to scratch[2..4) after 2\n"
-                   "    4  recv_reduce main[1..2) from 1 tag 1 plus scratch[0..1) after 2\n");
-    pod_arena_destroy(b.arena);
-}
-
-static void check_drawing(const char *mesh, const char *algo, int64_t count, const char *want)
-{
-    pod_arena *arena;
-    pod_mesh m;
-    POD_CHECK_OK(pod_arena_create(NULL, &arena));
-    POD_CHECK_OK(pod_mesh_parse(mesh, &m));
-    const pod_coll_args args = {.coll = POD_ALLREDUCE,
-                                .dtype = POD_F32,
-                                .count = count,
-                                .root = 0,
-                                .group = pod_group_all(&m)};
-    const pod_sched *const *all;
-    POD_CHECK_OK(pod_coll_build_all(arena, pod_coll_find(POD_ALLREDUCE, algo), &m, &args, &all));
-    text t;
-    t.file = open_memstream(&t.data, &t.bytes);
-    POD_CHECK_OK(pod_sched_draw(t.file, all, pod_mesh_size(&m)));
-    check_text(&t, want);
-    pod_arena_destroy(arena);
-}
-
-static void test_draw(void)
-{
-    check_drawing("2x2", "torus2d", 4,
-                  "elements  0     1     2     3\n"
-                  "start\n"
-                  "  rank 0   0     0     0     0\n"
-                  "  rank 1   1     1     1     1\n"
-                  "  rank 2   2     2     2     2\n"
-                  "  rank 3   3     3     3     3\n"
-                  "round 1\n"
-                  "  rank 0   0-1*  0     0,2*  0\n"
-                  "  rank 1   1     0-1*  1,3*  1\n"
-                  "  rank 2   2-3*  2     2     0,2*\n"
-                  "  rank 3   3     2-3*  3     1,3*\n"
-                  "round 2\n"
-                  "  rank 0   0-3*  0     0-3*  0\n"
-                  "  rank 1   1     0-3*  1,3   1\n"
-                  "  rank 2   2-3   2     2     0-3*\n"
-                  "  rank 3   3     2-3   3     1,3\n"
-                  "round 3\n"
-                  "  rank 0   0-3   0-3*  0-3   0-3*\n"
-                  "  rank 1   0-3*  0-3   0-3*  1\n"
-                  "  rank 2   0-3*  2     0-3*  0-3\n"
-                  "  rank 3   3     0-3*  3     0-3*\n"
-                  "round 4\n"
-                  "  rank 0   0-3   0-3   0-3   0-3\n"
-                  "  rank 1   0-3   0-3   0-3   0-3*\n"
-                  "  rank 2   0-3   0-3*  0-3   0-3\n"
-                  "  rank 3   0-3*  0-3   0-3*  0-3\n");
-    check_drawing("2x2", "bucket", 8,
-                  "elements  0..1  2..3  4..5  6..7\n"
-                  "start\n"
-                  "  rank 0   0     0     0     0\n"
-                  "  rank 1   1     1     1     1\n"
-                  "  rank 2   2     2     2     2\n"
-                  "  rank 3   3     3     3     3\n"
-                  "round 1\n"
-                  "  rank 0   0-1*  0-1*  0     0\n"
-                  "  rank 1   1     1     0-1*  0-1*\n"
-                  "  rank 2   2-3*  2-3*  2     2\n"
-                  "  rank 3   3     3     2-3*  2-3*\n"
-                  "round 2\n"
-                  "  rank 0   0-3*  0-1   0     0\n"
-                  "  rank 1   1     1     0-3*  0-1\n"
-                  "  rank 2   2-3   0-3*  2     2\n"
-                  "  rank 3   3     3     2-3   0-3*\n"
-                  "round 3\n"
-                  "  rank 0   0-3   0-3*  0     0\n"
-                  "  rank 1   1     1     0-3   0-3*\n"
-                  "  rank 2   0-3*  0-3   2     2\n"
-                  "  rank 3   3     3     0-3*  0-3\n"
-                  "round 4\n"
-                  "  rank 0   0-3   0-3   0-3*  0-3*\n"
-                  "  rank 1   0-3*  0-3*  0-3   0-3\n"
-                  "  rank 2   0-3   0-3   0-3*  0-3*\n"
-                  "  rank 3   0-3*  0-3*  0-3   0-3\n");
-    check_drawing("3", "ring", 4,
-                  "elements  0..1  2     3\n"
-                  "start\n"
-                  "  rank 0   0     0     0\n"
-                  "  rank 1   1     1     1\n"
-                  "  rank 2   2     2     2\n"
-                  "round 1\n"
-                  "  rank 0   0     0,2*  0\n"
-                  "  rank 1   1     1     0-1*\n"
-                  "  rank 2   1-2*  2     2\n"
-                  "round 2\n"
-                  "  rank 0   0-2*  0,2   0\n"
-                  "  rank 1   1     0-2*  0-1\n"
-                  "  rank 2   1-2   2     0-2*\n"
-                  "round 3\n"
-                  "  rank 0   0-2   0,2   0-2*\n"
-                  "  rank 1   0-2*  0-2   0-1\n"
-                  "  rank 2   1-2   0-2*  0-2\n"
-                  "round 4\n"
-                  "  rank 0   0-2   0-2*  0-2\n"
-                  "  rank 1   0-2   0-2   0-2*\n"
-                  "  rank 2   0-2*  0-2   0-2\n");
-    check_drawing("3", "flat", 4,
-                  "elements  0..3\n"
-                  "start\n"
-                  "  rank 0   0\n"
-                  "  rank 1   1\n"
-                  "  rank 2   2\n"
-                  "round 1\n"
-                  "  rank 0   0-1*\n"
-                  "  rank 1   1\n"
-                  "  rank 2   2\n"
-                  "round 2\n"
-                  "  rank 0   0-2*\n"
-                  "  rank 1   1\n"
-                  "  rank 2   2\n"
-                  "round 3\n"
-                  "  rank 0   0-2\n"
-                  "  rank 1   0-2*\n"
-                  "  rank 2   0-2*\n");
-    check_drawing("2", "ring", 0, "");
+    check_text(&b, 0,
+               "rank 0: 5 steps over 8 elements, scratch 4\n"
+               "    0  send main[0..4) to 1 tag 3\n"
+               "    1  recv_reduce main[4..8) from 1 tag 0\n"
+               "    2  join after 0, 1\n"
+               "    3  copy main[0..2) to scratch[2..4) after 2\n"
+               "    4  recv_reduce main[1..2) from 1 tag 1 plus scratch[0..1) after 2\n");
 }
 
 /* A contribution counted twice shows. */
 static void test_draw_shows_faults(void)
 {
-    bench b = bench_of(2);
+    bench b = bench_of(2, 0);
     int32_t got = pod_sched_recv_reduce(b.s[0], 1, 0, main_at(0), 4, POD_NO_STEP, POD_NO_STEP);
     pod_sched_recv_reduce(b.s[0], 1, 1, main_at(0), 2, got, POD_NO_STEP);
     for (int tag = 0; tag < 2; tag++)
         pod_sched_send(b.s[1], 0, tag, main_at(0), 4 - 2 * tag, POD_NO_STEP);
-    text t;
-    t.file = open_memstream(&t.data, &t.bytes);
-    POD_CHECK_OK(pod_sched_draw(t.file, b.all, 2));
-    check_text(&t, "elements  0..1    2..3    4..7\n"
-                   "start\n"
-                   "  rank 0   0       0       0\n"
-                   "  rank 1   1       1       1\n"
-                   "round 1\n"
-                   "  rank 0   0-1*    0-1*    0\n"
-                   "  rank 1   1       1       1\n"
-                   "round 2\n"
-                   "  rank 0   0,1x2*  0-1     0\n"
-                   "  rank 1   1       1       1\n");
-    pod_arena_destroy(b.arena);
+    check_text(&b, -1,
+               "elements  0..1    2..3    4..7\n"
+               "start\n"
+               "  rank 0   0       0       0\n"
+               "  rank 1   1       1       1\n"
+               "round 1\n"
+               "  rank 0   0-1*    0-1*    0\n"
+               "  rank 1   1       1       1\n"
+               "round 2\n"
+               "  rank 0   0,1x2*  0-1     0\n"
+               "  rank 1   1       1       1\n");
 
-    b = bench_of(1);
+    b = bench_of(1, 0);
     POD_CHECK_OK(pod_sched_create(b.arena, 1025, &b.s[0]));
     b.all[0] = b.s[0];
     POD_CHECK_FAILS(pod_sched_draw(stdout, b.all, 1), POD_E_UNSUPPORTED, "1025 elements");
     pod_arena_destroy(b.arena);
 }
 
-static CU_TestInfo build_tests[] = {
-    {"add", test_add},
-    {"add is sticky", test_add_is_sticky},
-    {"out of memory", test_out_of_memory},
-    CU_TEST_INFO_NULL,
-};
-
-static CU_TestInfo verify_tests[] = {
-    {"clean", test_verify_clean},       {"messages", test_verify_messages},
-    {"deadlock", test_verify_deadlock}, {"spans", test_verify_spans},
-    {"races", test_verify_races},       CU_TEST_INFO_NULL,
-};
-
-static CU_TestInfo text_tests[] = {
-    {"order", test_order},
-    {"rounds", test_rounds},
-    {"print", test_print},
-    {"draw", test_draw},
-    {"draw shows faults", test_draw_shows_faults},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"build", NULL, NULL, NULL, NULL, build_tests},
-    {"verify", NULL, NULL, NULL, NULL, verify_tests},
-    {"text", NULL, NULL, NULL, NULL, text_tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("sched", {"add", test_add}, {"add is sticky", test_add_is_sticky},
+               {"out of memory", test_out_of_memory}, {"verify clean", test_verify_clean},
+               {"verify messages", test_verify_messages}, {"verify deadlock", test_verify_deadlock},
+               {"verify spans", test_verify_spans}, {"verify races", test_verify_races},
+               {"order", test_order}, {"print", test_print},
+               {"draw shows faults", test_draw_shows_faults});

@@ -1,50 +1,8 @@
 /* Schedules that share memory: meetings, what the verifier finds in them, sums, drawing. */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "collectives/exec/add_received.h"
-#include "collectives/exec/exec_local.h"
-#include "collectives/sched/order.h"
-#include "tests/harness/harness.h"
+#include "tests/unit/collectives/hand_made.h"
 
-enum { MAX_RANKS = 4, COUNT = 8 };
-
-static const int all_ranks[MAX_RANKS] = {0, 1, 2, 3};
-
-/* Schedules of a few ranks, which all share, in an arena of their own. */
-typedef struct bench {
-    pod_arena *arena;
-    pod_sched *s[MAX_RANKS];
-    const pod_sched *all[MAX_RANKS];
-    int n_ranks;
-} bench;
-
-static bench bench_of(int n_ranks, int n_shared)
-{
-    bench b = {.n_ranks = n_ranks};
-    POD_CHECK_OK(pod_arena_create(NULL, &b.arena));
-    for (int r = 0; r < n_ranks; r++) {
-        POD_CHECK_OK(pod_sched_create(b.arena, COUNT, &b.s[r]));
-        if (r < n_shared) pod_sched_share(b.s[r], all_ranks, n_shared);
-        b.all[r] = b.s[r];
-    }
-    return b;
-}
-
-static pod_span main_at(int64_t first) { return (pod_span){POD_BUF_MAIN, first}; }
-static pod_span scratch_at(int64_t first) { return (pod_span){POD_BUF_SCRATCH, first}; }
 static pod_span sum_at(int64_t first) { return (pod_span){POD_BUF_SUM, first}; }
-
-/* Expects success when part is NULL, else E_INVALID with that text. */
-static void expect(bench *b, const char *part)
-{
-    if (part)
-        POD_CHECK_FAILS(pod_sched_verify(b->all, b->n_ranks), POD_E_INVALID, part);
-    else
-        POD_CHECK_OK(pod_sched_verify(b->all, b->n_ranks));
-    pod_arena_destroy(b->arena);
-}
 
 /* Every rank sums its share for all, between two meetings: what most faults below start from. */
 static bench direct(int n_ranks)
@@ -137,16 +95,7 @@ static void test_order(void)
                                            {1, 1, POD_NO_STEP, 1},
                                            {0, 1, POD_NO_STEP, 1},
                                            {2, 1, POD_NO_STEP, 2}};
-    pod_sched_order order = {0};
-    POD_CHECK_OK(pod_sched_order_build(b.arena, b.all, 3, &order));
-    POD_CHECK(order.n_events == 5 && order.n_rounds == 2, "%d events, %d rounds",
-              (int)order.n_events, (int)order.n_rounds);
-    for (int i = 0; i < 5 && i < order.n_events; i++)
-        POD_CHECK(memcmp(&order.event[i], &want[i], sizeof want[i]) == 0,
-                  "event %d: rank %d step %d send %d round %d", i, (int)order.event[i].rank,
-                  (int)order.event[i].step, (int)order.event[i].send_step,
-                  (int)order.event[i].round);
-    pod_arena_destroy(b.arena);
+    check_order(&b, 5, want, 2);
 }
 
 /* ---- races --------------------------------------------------------------------------------- */
@@ -376,52 +325,33 @@ static void test_sum_buffer(void)
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-typedef struct text {
-    char *data;
-    size_t bytes;
-    FILE *file;
-} text;
-
-static void check_text(text *t, const char *want)
-{
-    fclose(t->file);
-    POD_CHECK(strcmp(t->data, want) == 0, "printed\n%swant\n%s", t->data, want);
-    free(t->data);
-}
-
 static void test_print(void)
 {
     bench b = direct(2);
     pod_sched_reduce_from(b.s[1], main_at(0), scratch_at(0), 3, 2);
     pod_sched_copy(b.s[1], scratch_at(0), sum_at(1), 2, 3);
-    text t;
-    t.file = open_memstream(&t.data, &t.bytes);
-    pod_sched_print(t.file, 1, b.s[1]);
-    check_text(&t, "rank 1: 5 steps over 8 elements, scratch 3, sum 3, shared by 0 1\n"
-                   "    0  sync tag 0\n"
-                   "    1  reduce_all main[2..4) to main[2..4) after 0\n"
-                   "    2  sync tag 1 after 1\n"
-                   "    3  reduce_from main[0..3) to scratch[0..3) after 2\n"
-                   "    4  copy scratch[0..2) to sum[1..3) after 3\n");
-    pod_arena_destroy(b.arena);
+    check_text(&b, 1,
+               "rank 1: 5 steps over 8 elements, scratch 3, sum 3, shared by 0 1\n"
+               "    0  sync tag 0\n"
+               "    1  reduce_all main[2..4) to main[2..4) after 0\n"
+               "    2  sync tag 1 after 1\n"
+               "    3  reduce_from main[0..3) to scratch[0..3) after 2\n"
+               "    4  copy scratch[0..2) to sum[1..3) after 3\n");
 }
 
 static void test_draw(void)
 {
     bench b = direct(3);
-    text t;
-    t.file = open_memstream(&t.data, &t.bytes);
-    POD_CHECK_OK(pod_sched_draw(t.file, b.all, 3));
-    check_text(&t, "elements  0..5  6..7\n"
-                   "start\n"
-                   "  rank 0   0     0\n"
-                   "  rank 1   1     1\n"
-                   "  rank 2   2     2\n"
-                   "round 1\n"
-                   "  rank 0   0-2*  0\n"
-                   "  rank 1   0-2*  1\n"
-                   "  rank 2   0-2*  2\n");
-    pod_arena_destroy(b.arena);
+    check_text(&b, -1,
+               "elements  0..5  6..7\n"
+               "start\n"
+               "  rank 0   0     0\n"
+               "  rank 1   1     1\n"
+               "  rank 2   2     2\n"
+               "round 1\n"
+               "  rank 0   0-2*  0\n"
+               "  rank 1   0-2*  1\n"
+               "  rank 2   0-2*  2\n");
 
     b = bench_of(2, 2); /* through SCRATCH and SUM, on rank 0 alone */
     for (int r = 0; r < 2; r++) {
@@ -432,50 +362,19 @@ static void test_draw(void)
         met = pod_sched_copy(b.s[r], main_at(0), sum_at(0), COUNT, met);
         pod_sched_copy(b.s[r], sum_at(0), main_at(0), 2, met);
     }
-    t.file = open_memstream(&t.data, &t.bytes);
-    POD_CHECK_OK(pod_sched_draw(t.file, b.all, 2));
-    check_text(&t, "elements  0..7\n"
-                   "start\n"
-                   "  rank 0   0\n"
-                   "  rank 1   1\n"
-                   "round 1\n"
-                   "  rank 0   0-1*\n"
-                   "  rank 1   1\n");
-    pod_arena_destroy(b.arena);
+    check_text(&b, -1,
+               "elements  0..7\n"
+               "start\n"
+               "  rank 0   0\n"
+               "  rank 1   1\n"
+               "round 1\n"
+               "  rank 0   0-1*\n"
+               "  rank 1   1\n");
 }
 
-static CU_TestInfo meeting_tests[] = {
-    {"lists", test_lists},
-    {"syncs", test_syncs},
-    {"order", test_order},
-    CU_TEST_INFO_NULL,
-};
-
-static CU_TestInfo race_tests[] = {
-    {"spans", test_spans},
-    {"across ranks", test_races_across},
-    {"scratch", test_races_scratch},
-    {"messages", test_races_messages},
-    CU_TEST_INFO_NULL,
-};
-
-static CU_TestInfo local_tests[] = {
-    {"reduce", test_reduce},
-    {"add_received", test_add_received},
-    {"sum buffer", test_sum_buffer},
-    CU_TEST_INFO_NULL,
-};
-
-static CU_TestInfo text_tests[] = {
-    {"print", test_print},
-    {"draw", test_draw},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"meetings", NULL, NULL, NULL, NULL, meeting_tests},
-    {"races", NULL, NULL, NULL, NULL, race_tests},
-    {"local", NULL, NULL, NULL, NULL, local_tests},
-    {"text", NULL, NULL, NULL, NULL, text_tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("share", {"lists", test_lists}, {"syncs", test_syncs}, {"order", test_order},
+               {"spans", test_spans}, {"races across ranks", test_races_across},
+               {"races of scratch", test_races_scratch},
+               {"races and messages", test_races_messages}, {"reduce", test_reduce},
+               {"add_received", test_add_received}, {"sum buffer", test_sum_buffer},
+               {"print", test_print}, {"draw", test_draw});
