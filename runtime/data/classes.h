@@ -1,4 +1,4 @@
-/* The classes of a data set beside those that a network was trained on. */
+/* Compares the classes of a data set with the classes that a network was trained on. */
 #ifndef MINIPOD_RUNTIME_DATA_CLASSES_H
 #define MINIPOD_RUNTIME_DATA_CLASSES_H
 
@@ -6,23 +6,26 @@
 #include "runtime/data/dataset.h"
 
 typedef enum pod_class_match {
-    POD_CLASSES_SAME,      /* each has its number, though training may have had more */
-    POD_CLASSES_REORDERED, /* training had all of them, under other numbers */
-    POD_CLASSES_RENAMED,   /* as many, and none that training had has another number */
+    POD_CLASSES_SAME,      /* each class has the same number in training, which may have more
+                              classes */
+    POD_CLASSES_REORDERED, /* training has all of them, some with other numbers */
+    POD_CLASSES_RENAMED,   /* same count, some names are unknown, and the known ones keep their
+                              numbers */
     POD_CLASSES_OTHER      /* none of these */
 } pod_class_match;
 
-/* Compares by name. class_of: (n), the number in training of each class, -1 where training had none
- * of that name. first: the first class whose number or name is another one; n: none. */
+/* Compares by name. Sets class_of (n) to the number of each class in training, -1 if training has
+ * no class of that name, and *first to the first class whose number differs or is -1; n if there is
+ * none. */
 pod_class_match pod_classes_match(int n, const char *const name[], int n_trained,
                                   const char *const trained[], int32_t class_of[], int *first);
 
-/* Makes `d`, which was opened as `spec`, present itself as a network needs it that was trained on
- * `trained`: its classes numbered as in training, by name, and its mean and deviation those of
- * training. Classes in another order are a line in `log`; where only the names are others they are
- * taken by number, with a warning; E_MISMATCH, naming the first class, where they cannot be
- * matched. is_same: it is known to be the same set, whose numbers are right. `trained` must outlive
- * `d`; one without classes, of an earlier version, changes nothing. */
+/* Adapts `d`, opened as `spec`, to a network that was trained on `trained`: renumbers its classes
+ * by name as in training, and sets its mean and std to those of training. POD_CLASSES_REORDERED is
+ * a line in `log`; with POD_CLASSES_RENAMED classes keep their numbers, with a warning;
+ * POD_CLASSES_OTHER is E_MISMATCH, naming the first class. is_same: `d` is known to be the training
+ * set, so that its numbers are right whatever its names. `trained` must outlive `d`; if it has no
+ * classes (checkpoints of earlier versions), nothing changes. */
 POD_MUST pod_status pod_dataset_as_trained(pod_dataset *d, const char *spec, bool is_same,
                                            const pod_dataset_info *trained, pod_log *log);
 

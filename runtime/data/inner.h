@@ -1,15 +1,15 @@
-/* What the sources of data sets and their writer share. For this folder only. */
+/* Helpers that the sources of data sets and their writer share. Private to this folder. */
 #ifndef MINIPOD_RUNTIME_DATA_INNER_H
 #define MINIPOD_RUNTIME_DATA_INNER_H
 
 #include "runtime/data/dataset.h"
 #include "runtime/h5/h5.h"
 
-/* The data set in an HDF5 file; layout in dataset.h. */
+/* Opens the data set in an HDF5 file (layout in dataset.h). */
 POD_MUST pod_status pod__dataset_open_h5(const char *path, const pod_dataset_options *options,
                                          pod_dataset **out);
 
-/* Names classes first, first + 1, ... */
+/* Names n classes by the numbers first, first + 1, ... E_NOMEM. */
 POD_MUST pod_status pod__dataset_number_classes(pod_dataset_info *info, int32_t first, int n,
                                                 pod_arena *a);
 
@@ -23,21 +23,22 @@ typedef struct pod_channel_stats {
 POD_MUST pod_status pod__channel_stats_init(pod_channel_stats *s, pod_arena *a, int64_t channels);
 /* pixels: (n_pixels, channels) */
 void pod__channel_stats_add(pod_channel_stats *s, int64_t n_pixels, const uint8_t *pixels);
-/* (channels) each, of pixels scaled to [0, 1], from the arena. A channel that never changes gets
- * std 1, so that dividing by it is harmless. At least one pixel must have been added. */
+/* Computes mean and std (channels) of the pixels scaled to [0, 1], in the arena. A constant channel
+ * gets std 1, so that dividing by it is harmless. At least one pixel must have been added. */
 POD_MUST pod_status pod__channel_stats_finish(const pod_channel_stats *s, pod_arena *a,
                                               const double **mean, const double **std);
 
-/* ---- a file held against the layout of dataset.h ----
+/* ---- checks of a file against the layout of dataset.h ----
  *
- * People write such files with h5py: what is not as it should be is named with what numpy makes of
- * it. With HDF5's lock held. */
+ * Users write such files with h5py, so that an error text says how to correct an array in numpy.
+ * The caller holds the HDF5 lock. */
 
-/* That all of `name` are there; else all that are not are listed, and what is. */
+/* Checks that all arrays in `name` exist; the error lists those that do not, and those in the
+ * file. */
 POD_MUST pod_status pod__layout_check_arrays(const pod_h5_file *f, int n, const char *const name[]);
-/* That it is u8 (N, H, W, C) and can be unpacked. */
+/* Checks that the array is u8 (N, H, W, C) and that its filters are supported. */
 POD_MUST pod_status pod__layout_check_images(const pod_h5_array *a);
-/* That it is n_images integers and can be unpacked. */
+/* Checks that the array has n_images integers and that its filters are supported. */
 POD_MUST pod_status pod__layout_check_labels(const pod_h5_array *a, int64_t n_images);
 
 #endif

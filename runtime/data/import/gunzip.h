@@ -1,6 +1,5 @@
-/* The bytes of a file, unpacked where it is gzip (RFC 1952), as they are where it is not. A gzip file
- * is one member or several, one behind the other; what else stands behind them is passed over, as
- * gzip does. */
+/* Reads a file, and unpacks it if it is gzip (RFC 1952). A gzip file may have several members, one
+ * after the other; bytes behind the last one are ignored, as gzip does. */
 #ifndef MINIPOD_RUNTIME_DATA_IMPORT_GUNZIP_H
 #define MINIPOD_RUNTIME_DATA_IMPORT_GUNZIP_H
 
@@ -10,7 +9,7 @@
 #include "kernels/base/status.h"
 
 typedef struct pod_gunzip {
-    void *file;       /* zlib's */
+    void *file;       /* zlib's gzFile */
     const char *path; /* borrowed; for messages */
     bool is_packed;
 } pod_gunzip;
@@ -19,10 +18,10 @@ typedef struct pod_gunzip {
 POD_MUST pod_status pod_gunzip_open(const char *path, pod_gunzip *out);
 void pod_gunzip_close(pod_gunzip *z); /* a zeroed one is allowed */
 
-/* The next `bytes` bytes; *n of them, fewer where the file ends. E_FORMAT: a checksum does not
- * hold. */
+/* Reads the next `bytes` bytes; *n is smaller if the file ends first. E_FORMAT if a checksum is
+ * wrong. */
 POD_MUST pod_status pod_gunzip_read(pod_gunzip *z, int64_t bytes, void *out, int64_t *n);
-/* After less than was asked for: whether the last member is whole. */
+/* After a short read: returns whether the last member was complete. */
 bool pod_gunzip_is_whole(const pod_gunzip *z);
 
 #endif

@@ -1,36 +1,37 @@
-/* Data in other forms to HDF5: `data import idx|images|list|cifar FROM -o F.h5`. Where one fails no
- * file is left. */
+/* Converts data in other forms to HDF5: `data import idx|images|list|cifar FROM -o F.h5`. An import
+ * that fails leaves no file. */
 #ifndef MINIPOD_RUNTIME_DATA_IMPORT_IMPORT_H
 #define MINIPOD_RUNTIME_DATA_IMPORT_IMPORT_H
 
 #include "runtime/core/log.h"
 #include "runtime/data/dataset_write.h"
 
-typedef struct pod_import_text { /* what a set says beside its samples; a NULL takes its default */
+typedef struct pod_import_text { /* descriptive texts of the set; NULL means the default */
     const char *name;            /* the folder's name */
     const char *origin;          /* "" */
     const char
         *licence; /* the text of LICENSE, LICENCE or COPYING in the folder or above it, or "" */
 } pod_import_text;
 
-/* ---- IDX: MNIST and those in its form -------------------------------------------------------- */
+/* ---- IDX: MNIST and data sets in its form ---------------------------------------------------- */
 
 typedef struct pod_import_idx_options {
     pod_import_text text;
-    const char *prefix;  /* of the files' names; NULL: none, or the only one there is */
-    const char *classes; /* "T-shirt/top,Trouser,..."; NULL: the labels' numbers */
+    const char *prefix;  /* of the file names; NULL: none, or the only one in the folder */
+    const char *classes; /* names, as in "T-shirt/top,Trouser,..."; NULL: the numbers of the
+                            labels */
     pod_log *log;        /* progress, and warnings: classes without a sample */
 } pod_import_idx_options;
 
-/* The four files of the folder
+/* Imports four files of the folder
  *
  *   [PREFIX-]{train,t10k}-images-idx3-ubyte   [PREFIX-]{train,t10k}-labels-idx1-ubyte
  *
- * each plain or with .gz, with a dot before idx (Kaggle's), idx4 for images of several channels,
- * `test` for t10k (EMNIST's), labels also as idx2-int (QMNIST's). Labels that start at 1, as those of
- * EMNIST's letters, become classes from 0 on, and a line says so. Nothing else is guessed: counts
- * that differ, sizes that differ between train and test, a label outside of the classes, two classes
- * of one name, and whatever idx.h refuses end the import. */
+ * each plain or as .gz. Variants of the names: a dot before idx (Kaggle), idx4 for images of
+ * several channels, `test` for t10k (EMNIST), idx2-int for labels (QMNIST). If labels start at 1,
+ * as those of EMNIST's letters do, class 0 is label 1, and a line says so. The import fails if the
+ * counts of images and labels differ, if sizes differ between train and test, for a label outside
+ * the classes, for two classes of one name, and for any file that idx.h refuses. */
 POD_MUST pod_status pod_import_idx(const char *folder, const char *h5_path,
                                    const pod_import_idx_options *options);
 
@@ -38,20 +39,20 @@ POD_MUST pod_status pod_import_idx(const char *folder, const char *h5_path,
 
 typedef struct pod_import_cifar_options {
     pod_import_text text;
-    bool is_coarse;         /* CIFAR-100's 20 labels instead of its 100 */
-    const char *for_labels; /* the option that says so, where it was given; NULL: none */
+    bool is_coarse;         /* CIFAR-100: its 20 coarse labels instead of the 100 fine ones */
+    const char *for_labels; /* the option that asked for is_coarse, for error texts; NULL: none */
     pod_log *log;
 } pod_import_cifar_options;
 
-/* The folder, or the archive, plain or gzip, holds
+/* `from` is a folder or a tar archive, plain or gzip, with these files:
  *
  *   data_batch_1.bin ... data_batch_5.bin  test_batch.bin  batches.meta.txt              CIFAR-10
  *   train.bin  test.bin  fine_label_names.txt  coarse_label_names.txt                    CIFAR-100
  *
- * A record is a label (CIFAR-100: the coarse, then the fine one) and 32 x 32 pixels, all red ones
- * first, then green, then blue. A file that is no whole number of records, a label that no class
- * has, a file that is missing end the import; a number of records other than the original's is
- * warned of. */
+ * A record is a label (CIFAR-100: the coarse, then the fine one) and 32 x 32 pixels: all red
+ * values, then green, then blue. The import fails if a file is missing or is not a whole number of
+ * records, or if a label has no class. It warns if the number of records differs from the
+ * original's. */
 POD_MUST pod_status pod_import_cifar(const char *from, const char *h5_path,
                                      const pod_import_cifar_options *options);
 
@@ -62,47 +63,52 @@ enum { POD_IMPORT_MAX_THREADS = 64 };
 typedef struct pod_import_images_options {
     pod_import_text text;
     int64_t height, width; /* of the set's images */
-    int channels;          /* 3: colour; 1: grey, to which colour is reduced */
-    bool convert;          /* grey to colour, CMYK to either; else they are bad images */
+    int channels;          /* 3: colour; 1: grey, computed from colour */
+    bool convert;          /* converts grey to colour, CMYK to either; otherwise these are bad
+                              images */
     bool skip_bad;
-    double test_share; /* of FOLDER/<class>/: the last of the order; above 0 and below 1 */
+    double test_share; /* for FOLDER/<class>/: this share of the images, the last in order; between
+                          0 and 1 */
     bool split_by_class;
-    const char *test_folder; /* of FOLDER/{train,<test>}/<class>/ */
-    /* The name of an option that was given on purpose and says nothing of the other layout than
-     * FOLDER/<class>/, or than FOLDER/{train,<test>}/<class>/, which it so refuses; NULL: none. */
+    const char *test_folder; /* for FOLDER/{train,<test>}/<class>/: the name of <test> */
+    /* An option on the command line that only applies to FOLDER/<class>/, and one that only applies
+     * to FOLDER/{train,<test>}/<class>/. The import of a folder of the other layout fails and names
+     * it. NULL: no such option was given. */
     const char *for_share, *for_folders;
-    int n_threads; /* that decode and pack, beside the one that writes; at least 1 */
-    pod_log *log;  /* progress, warnings, and what was found */
+    int n_threads; /* that decode and compress, besides the one that writes; at least 1 */
+    pod_log *log;  /* progress, warnings, and a summary */
 } pod_import_images_options;
 
-/* All images of the set come out at one size: the largest box of its shape in the middle of a
- * picture, brought to that size (resize.h).
+/* Imports a folder of images. All get one size: the largest box of that shape in the middle of each
+ * image, resized (resize.h).
  *
- * A few files are in memory at a time, and each is read once; twice where the bad ones are skipped,
- * so that classes and shares are those of what is left. The result depends on the folder and the
- * options alone, not on the number of threads. What cannot be used, a damaged file, one of another
- * format, grey among colours, a class folder without images, ends the import: one line names the
- * first few with their reasons and counts all. Or they are left out, with as few warnings. A failure
- * of this process or host (no memory, a disk that cannot be read) ends the import at once in either
- * case. POD_E_INVALID where h5_path lies in the folder, the test's folder is that of training, or an
- * option is for another layout. */
+ * A few files are in memory at a time. Each is read once; with skip_bad twice, so that classes and
+ * shares are computed without the bad images. The result depends on the folder and the options
+ * alone, not on the number of threads. A damaged file, a file of another format, grey among
+ * colours, or a class folder without images makes the import fail: one line counts all of them and
+ * names the first few with their reasons. With skip_bad they are skipped with warnings, which also
+ * name only a few. A failure of this process or host (no memory, a disk that cannot be read) ends
+ * the import at once in either case. POD_E_INVALID if h5_path is in the folder, if test_folder is
+ * the training folder, or for an option of the other layout. */
 POD_MUST pod_status pod_import_images(const char *folder, const char *h5_path,
                                       const pod_import_images_options *options);
-/* Likewise of the images that a CSV file lists: test_folder is the name of the test's split,
- * for_share and for_folders are of files without and with a column of splits. */
+/* The same for images that a CSV file lists (list.h). test_folder is the name of the test split in
+ * its column of splits; for_share applies to files without such a column, for_folders to files with
+ * one. */
 POD_MUST pod_status pod_import_list(const char *csv_path, const char *h5_path,
                                     const pod_import_images_options *options);
 
 /* ---- for this folder ------------------------------------------------------------------------- */
 
-/* Fills in name, origin and licence; they are borrowed, or in the arena. */
+/* Sets name, origin and licence of info; they are borrowed from `given`, or in the arena. */
 POD_MUST pod_status pod__import_text_take(const pod_import_text *given, const char *folder,
                                           pod_arena *a, pod_dataset_info *info);
-/* A warning for each split in which classes have no sample of n_of (POD_N_SPLITS, n_classes);
- * `remedy`: "" or what follows in the line. One line, however many they are. */
+/* Warns, in one line per split, of classes without a sample; n_of (POD_N_SPLITS, n_classes) are the
+ * counts. `remedy`, which may be "", ends the line. */
 void pod__import_tell_missing_classes(pod_log *log, const pod_dataset_info *info,
                                       const int64_t n_of[], const char *remedy);
-/* Writes the file from what `fill` makes (dataset_write.h), then tells which classes are missing. */
+/* Writes the file from the samples that `fill` computes (dataset_write.h), then warns of classes
+ * without samples. */
 POD_MUST pod_status pod__import_write(const char *h5_path, const pod_dataset_info *info,
                                       pod_dataset_fill *fill, void *ctx, pod_arena *a,
                                       pod_log *log);

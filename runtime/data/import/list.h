@@ -1,10 +1,10 @@
-/* The images of an import, as a list: which file, which class, which split. Folders or a CSV file
- * say so; no image is opened. Classes are in the order of their numbers where all are numbers, else
- * in byte order. For this folder only.
+/* The images of an import as a list of file, class and split, from folders or from a CSV file; no
+ * image is opened. Classes are ordered by number if all names are numbers, else by bytes. Private
+ * to this folder.
  *
- * Images stand in the order of their files' names over all classes, numbers in a name by their
- * value: where names tell when, or of whom, pictures were taken, neighbours come to stand on one
- * side of the split. */
+ * Images of all classes are ordered by file name, with numbers in a name compared by value. If
+ * names contain the time or the subject of pictures, related pictures thus fall on the same side of
+ * the split. */
 #ifndef MINIPOD_RUNTIME_DATA_IMPORT_LIST_H
 #define MINIPOD_RUNTIME_DATA_IMPORT_LIST_H
 
@@ -13,10 +13,10 @@
 #include "runtime/core/log.h"
 #include "runtime/data/dataset.h"
 
-/* ---- what cannot be used --------------------------------------------------------------------- */
+/* ---- bad images ------------------------------------------------------------------------------ */
 
-/* Files and folders that cannot be used: all of them are counted, and the first few are named, in
- * one error at the end or, where they are skipped, in warnings. */
+/* Files and folders that cannot be used. All are counted and the first few are named, in one error
+ * at the end or, with skip, in warnings. */
 typedef struct pod_bad_images {
     bool skip;
     pod_log *log;
@@ -24,90 +24,91 @@ typedef struct pod_bad_images {
     char named[768]; /* the first few, each with its reason */
 } pod_bad_images;
 
-/* Notes that `path` cannot be used, and why, and returns POD_OK: an error comes at the end. Any
- * status but POD_E_FORMAT (no memory, a disk that fails) is of this process or host, not of the
- * file: it is returned, as a failure that names path and reason. `reason` NULL: the failure on
- * record. */
+/* For s == POD_E_FORMAT: records that `path` cannot be used, and returns POD_OK; the error comes at
+ * the end. Any other status (no memory, a disk that fails) concerns this process or host: fails
+ * with it and names path and reason. `reason` NULL: the text of the last error. */
 POD_MUST pod_status pod__bad_image(pod_bad_images *b, const char *path, pod_status s,
                                    const char *reason);
-/* After all were looked at: POD_E_FORMAT where some cannot be used and are not skipped. */
+/* Call it after the last image: POD_E_FORMAT if there are bad images and they are not skipped. */
 POD_MUST pod_status pod__bad_images_end(const pod_bad_images *b, const char *folder);
 
-/* A system call on an image or a folder failed: "WHAT: No such file or directory", as POD_E_FORMAT
- * where that is about this one file: missing, forbidden, of the wrong kind. */
+/* Fails for a system call on an image or a folder that set `error`, with "WHAT: No such file or
+ * directory". The status is POD_E_FORMAT if the error concerns this file alone (missing, forbidden,
+ * of the wrong kind). */
 POD_MUST pod_status pod__file_trouble(const char *what, int error);
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
 typedef struct pod_image_file {
-    const char *path; /* from the list's folder on, or absolute */
-    const char *name; /* its last part */
+    const char *path; /* relative to the list's folder, or absolute */
+    const char *name; /* last component of the path */
     int32_t label;
     pod_split split;
 } pod_image_file;
 
 typedef struct pod_image_list {
     const char *folder;
-    pod_image_file *file; /* (n): the training images, then those of the test, each in order */
+    pod_image_file *file; /* (n): the training images, then the test images, each in order */
     int64_t n, n_split[POD_N_SPLITS];
-    bool is_split; /* already; else all are to train until pod__image_list_split */
+    bool is_split; /* false: all are training images until pod__image_list_split */
     int n_classes;
     const char *const *class_names; /* (n_classes) */
-    int by_number;     /* the first class whose number is larger than that of the one before it, but
-                        whose bytes are less; 0: none */
-    int64_t n_ignored; /* files that are no images by their name */
-    const char *first_ignored; /* from the folder on */
-    int64_t n_stray;           /* images beside the folders of the classes */
-    const char *left_out;      /* images of neither split, in words; NULL: none */
+    int by_number;     /* the first class that byte order would put before its predecessor by
+                          number; 0: none */
+    int64_t n_ignored; /* files whose names are not those of images */
+    const char *first_ignored; /* relative to the folder */
+    int64_t n_stray;           /* images outside the class folders */
+    const char *left_out;      /* describes images of neither split, which are skipped; NULL:
+                                  none */
 } pod_image_list;
 
-/* The images of a folder, in one of two layouts:
+/* Lists the images of a folder, in one of two layouts:
  *
- *   FOLDER/<class>/<image>                      split later: the last of an order are the test
- *   FOLDER/{train,<test>}/<class>/<image>       split already; other folders are left out, and said
+ *   FOLDER/<class>/<image>                      split later: the last in order are the test images
+ *   FOLDER/{train,<test>}/<class>/<image>       split already; other folders are in left_out
  *
- * Files that are no images by their name (Thumbs.db, labels.csv, what begins with a dot) are
- * ignored and counted. E_IO when FOLDER cannot be read; E_FORMAT when there are no classes;
- * E_INVALID when `test_folder` is the one of the training images. The list lives in the arena. */
+ * Files whose names are not those of images (Thumbs.db, labels.csv, names that begin with a dot)
+ * are ignored and counted. E_IO if FOLDER cannot be read; E_FORMAT if there are no classes;
+ * E_INVALID if `test_folder` is the folder of the training images. The list lives in the arena. */
 POD_MUST pod_status pod__image_folder_list(const char *folder, const char *test_folder,
                                            pod_bad_images *bad, pod_arena *a, pod_image_list *out);
-/* The files of FOLDER itself, without labels and classes, in the same order: all but those whose
- * name is not an image's. Empty where no name ends as that of a JPEG or PNG file. E_IO, E_NOMEM. */
+/* Lists the images directly in FOLDER, in the same order, without labels and classes. The list is
+ * empty if no name ends like that of a JPEG or PNG file. E_IO, E_NOMEM. */
 POD_MUST pod_status pod__image_folder_list_flat(const char *folder, pod_arena *a,
                                                 pod_image_list *out);
 
-/* The images of a CSV file:
+/* Lists the images of a CSV file:
  *
  *   file,label[,split]        cat/1.jpg,cat,train
  *
  * with these columns in this order, or with a header that names them (also path or image, class,
- * set) among others. Paths are relative to `folder`, that of the CSV file, or absolute. Fields may
- * be in quotes (RFC 4180). Where there is a split it is `train` or the test's name; rows of others
- * are left out, and said. E_IO where the file cannot be read; E_FORMAT, with the line, where a row
- * is none. The list lives in the arena. */
+ * set) among other columns. Paths are absolute, or relative to `folder`, the folder of the CSV
+ * file. Fields may be quoted (RFC 4180). A split is `train` or `test_name`; rows of other splits
+ * are skipped and described in left_out. E_IO if the file cannot be read; E_FORMAT, with the line
+ * number, for a malformed row. The list lives in the arena. */
 POD_MUST pod_status pod__image_labels_list(const char *csv_path, const char *folder,
                                            const char *test_name, pod_arena *a,
                                            pod_image_list *out);
 
-/* Takes away classes without any file, with a warning. */
+/* Removes classes without any file, with a warning. */
 POD_MUST pod_status pod__image_list_drop_empty(pod_image_list *list, pod_arena *a, pod_log *log);
-/* Splits what is not split already, test_share (0 to 1, neither of them) of the end of the order,
- * over all or of each class; the caller may have taken images out of the list, whose order stays.
- * E_FORMAT when a split has no image. */
+/* Splits a list that is not split yet: the last test_share (above 0, below 1) of the images, of all
+ * together or of each class, become test images. The caller may have removed images from the list
+ * before, keeping its order. E_FORMAT if a split has no image. */
 POD_MUST pod_status pod__image_list_split(pod_image_list *list, double test_share, bool by_class,
                                           pod_arena *a);
 
-/* ---- for those that make a list -------------------------------------------------------------- */
+/* ---- for the files that build a list --------------------------------------------------------- */
 
-/* Sorts the names of classes; answers by_number of pod_image_list. */
+/* Sorts the names of classes; returns pod_image_list.by_number. */
 int pod__class_names_sort(const char **name, int64_t n);
 bool pod__are_numbers(const char *const *name, int64_t n);
-/* The index of a name among sorted ones, which are all numbers or not, or -1. */
+/* Returns the index of `wanted` among sorted names, or -1; is_numeric: all names are numbers. */
 int64_t pod__class_name_find(const char *const *name, int64_t n, bool is_numeric,
                              const char *wanted);
-/* Puts the files in order, by the names of the files, and counts the splits. */
+/* Sorts the files by name and counts the splits. */
 void pod__image_list_sort(pod_image_list *list);
-/* Adds "'validation' (200 images)" to what is left out. */
+/* Adds text such as "'validation' (200 images)" to left_out. */
 POD_MUST pod_status pod__image_list_leave_out(pod_image_list *list, const char *what, int64_t n,
                                               pod_arena *a);
 
