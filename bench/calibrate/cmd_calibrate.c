@@ -2,8 +2,8 @@
  *
  * Under mpirun rank 0 measures its host and the others sleep meanwhile.
  *
- * Register peaks, float32 products of three sizes, copies within each level of memory, and every
- * kernel for products and convolutions on each kind of call, by which runs choose; several
+ * Register peaks, float32 matmuls of three sizes, copies within each level of memory, and every
+ * kernel for matmuls and convolutions on each kind of call, by which runs choose; several
  * repetitions each, told with their spread and whether the result was right. The file takes the
  * medians, but of the peaks the best repetition: other work on this host can only hide a peak, and
  * one that is too low would flatter every goodput. Runs read the file and never measure.
@@ -22,18 +22,11 @@
 #include <unistd.h>
 
 #include "bench/calibrate/calibrate.h"
-#include "bench/common/quota.h"
-#include "bench/common/record.h"
-#include "kernels/base/arena.h"
+#include "bench/common/target.h"
+#include "bench/kernels/kernels.h"
 #include "kernels/base/cpu.h"
-#include "kernels/base/element.h"
-#include "kernels/conv/conv.h"
 #include "kernels/gemm/blas.h"
-#include "kernels/gemm/gemm.h"
-#include "kernels/peak/peak.h"
 #include "runtime/core/file.h"
-#include "runtime/core/spread.h"
-#include "runtime/machine/machine.h"
 
 enum { N_REPETITIONS = 9, ALIGN = 64, BUSY_PERCENT = 50, BUSY_ONE_IN = 20 };
 
@@ -99,13 +92,6 @@ static double run_peak(void *ctx, int64_t rounds)
     return k->run(rounds);
 }
 
-static void keep_best(double rate, const char *kernel, double *best, pod_machine_text best_kernel)
-{
-    if (rate <= *best) return;
-    *best = pod_four_digits(rate);
-    snprintf(best_kernel, POD_MACHINE_TEXT_BYTES, "%s", kernel);
-}
-
 static void measure_peaks(rates *r, pod_machine *m)
 {
     int n;
@@ -115,96 +101,57 @@ static void measure_peaks(rates *r, pod_machine *m)
         pod_peak_kernel kernel = kernels[i];
         const pod_spread s = measure(run_peak, &kernel);
         add_row(r, "peak", kernel.name, pod_dtype_name(kernel.dtype), "GFLOP/s", &s, "-");
-        /* Float32 units serve bfloat16 too, once it is widened. */
-        keep_best(s.max, kernel.name, &m->peak_bf16_gflop_per_s, m->peak_bf16_kernel);
-        if (kernel.dtype == POD_F32)
-            keep_best(s.max, kernel.name, &m->peak_f32_gflop_per_s, m->peak_f32_kernel);
+        pod_kernels_keep_peak(m, &kernel, pod_four_digits(s.max));
     }
 }
 
-/* ---- products and convolutions --------------------------------------------------------------- */
+/* ---- matmuls and convolutions ---------------------------------------------------------------- */
 
 typedef struct kernel_work {
-    pod_gemm_call gemm;
-    pod_conv_call conv;
-    const pod_gemm_kernel *gemm_kernel; /* NULL: a convolution */
-    const pod_conv_kernel *conv_kernel;
+    const pod_contender *contender;
     double flops; /* of one call */
-    void *scratch;
 } kernel_work;
 
 static double run_kernel(void *ctx, int64_t rounds)
 {
-    kernel_work *w = ctx;
-    for (int64_t i = 0; i < rounds; i++) {
-        if (w->gemm_kernel)
-            w->gemm_kernel->run(&w->gemm, w->scratch);
-        else
-            w->conv_kernel->run(&w->conv, w->scratch);
-    }
+    const kernel_work *w = ctx;
+    for (int64_t i = 0; i < rounds; i++) w->contender->run(w->contender, 0);
     return (double)rounds * w->flops;
 }
 
-/* Ones, as float32 or bfloat16. */
-static void *ones(pod_arena *arena, int64_t count, pod_dtype type)
+static pod_spread measure_contender(const pod_race *race, const pod_contender *c)
 {
-    void *data = pod_arena_get(arena, ALIGN, (size_t)count * pod_dtype_bytes(type));
-    for (int64_t i = 0; data && i < count; i++) pod_element_put(type, data, i, 1.0f);
-    return data;
+    kernel_work w = {c, race->flops};
+    return measure(run_kernel, &w);
 }
 
-static pod_status prepare_gemm(pod_arena *arena, kernel_work *w)
+/* The kernels that take the problem, all but the reference, on weights as they come. To be ended in any
+ * case. */
+static pod_status open_race(const pod_problem *p, pod_race *out)
 {
-    const pod_gemm_shape s = w->gemm.shape;
-    w->gemm.a = ones(arena, s.m * s.k, w->gemm.ab_dtype);
-    w->gemm.b = ones(arena, s.k * s.n, w->gemm.ab_dtype);
-    w->gemm.c = ones(arena, s.m * s.n, w->gemm.c_dtype);
-    w->scratch = pod_arena_get(arena, ALIGN, w->gemm_kernel->scratch_bytes(&w->gemm));
-    w->flops = 2.0 * (double)(s.m * s.n) * (double)s.k;
-    return w->gemm.a && w->gemm.b && w->gemm.c && w->scratch ? POD_OK : POD_E_NOMEM;
+    static const pod_kernels_plan plan = {.impl = "", .with_unpacked = true};
+    *out = (pod_race){.problem = *p, .flops = pod_problem_flops(p), .n_sets = 1};
+    POD_TRY(pod_arena_create(NULL, &out->arena));
+    return p->family == POD_FAMILY_gemm ? pod_race_gemm(&plan, out) : pod_race_conv(&plan, out);
 }
 
-static pod_status prepare_conv(pod_arena *arena, kernel_work *w)
+static void end_race(pod_race *race)
 {
-    const pod_conv_shape s = w->conv.shape;
-    void *x = ones(arena, s.n * s.h * s.w * s.c, w->conv.dtype);
-    void *filter = ones(arena, s.k * s.r * s.s * s.c, POD_F32); /* its gradient is float32 */
-    void *y = ones(arena, s.n * s.p * s.q * s.k, w->conv.dtype);
-    w->conv.a = w->conv.pass == POD_CONV_INPUT_GRAD ? y : x;
-    w->conv.b = w->conv.pass == POD_CONV_WEIGHT_GRAD ? y : filter;
-    w->conv.out = w->conv.pass == POD_CONV_FORWARD      ? y
-                  : w->conv.pass == POD_CONV_INPUT_GRAD ? x
-                                                        : filter;
-    w->scratch = pod_arena_get(arena, ALIGN, w->conv_kernel->scratch_bytes(&w->conv));
-    w->flops = pod_conv_flops(&s);
-    return x && filter && y && w->scratch ? POD_OK : POD_E_NOMEM;
+    pod_race_end_peers(race);
+    pod_arena_destroy(race->arena);
 }
 
-/* Of n ones, so that every sum is exact. */
-static bool is_product_right(const kernel_work *w, int64_t n)
+/* By the kernel that built-in rates pick. */
+static pod_status measure_picked(const pod_race *race, rates *r, pod_machine_text kernel,
+                                 double *rate)
 {
-    for (int64_t i = 0; i < n * n; i++)
-        if (((const float *)w->gemm.c)[i] != (float)n) return false;
-    return true;
-}
-
-static pod_status measure_product_in(pod_arena *arena, rates *r, int64_t n, pod_machine_text kernel,
-                                     double *rate)
-{
-    char size[32];
-    kernel_work w = {.gemm = {.shape = {n, n, n},
-                              .n_batch = 1,
-                              .ab_dtype = POD_F32,
-                              .c_dtype = POD_F32,
-                              .lda = n,
-                              .ldb = n,
-                              .ldc = n}};
-    w.gemm_kernel = pod_gemm_pick(&(pod_choice){.cpu = pod_cpu_features()}, &w.gemm);
-    POD_TRY(prepare_gemm(arena, &w));
-    snprintf(size, sizeof size, "%" PRId64 "x%" PRId64 "x%" PRId64, n, n, n);
-    snprintf(kernel, POD_MACHINE_TEXT_BYTES, "%s", w.gemm_kernel->name);
-    const pod_spread spread = measure(run_kernel, &w);
-    const bool right = is_product_right(&w, n);
+    char size[64];
+    const pod_contender *c = race->contender;
+    while (!c->is_picked) c++;
+    pod_problem_print_shape(&race->problem, size, sizeof size);
+    snprintf(kernel, POD_MACHINE_TEXT_BYTES, "%s", c->impl);
+    const pod_spread spread = measure_contender(race, c);
+    const bool right = pod_race_err_of(race, c) <= 1;
     add_row(r, "sgemm", kernel, size, "GFLOP/s", &spread, right ? "yes" : "NO");
     *rate = pod_four_digits(spread.median);
     if (right) return POD_OK;
@@ -213,55 +160,64 @@ static pod_status measure_product_in(pod_arena *arena, rates *r, int64_t n, pod_
 
 static pod_status measure_product(rates *r, int64_t n, pod_machine_text kernel, double *rate)
 {
-    pod_arena *arena;
-    POD_TRY(pod_arena_create(NULL, &arena));
-    const pod_status s = measure_product_in(arena, r, n, kernel, rate);
-    pod_arena_destroy(arena);
+    const pod_problem p = {.family = POD_FAMILY_gemm,
+                           .dtype = POD_F32,
+                           .c_dtype = POD_F32,
+                           .n_batch = 1,
+                           .product = {n, n, n}};
+    pod_race race;
+    pod_status s = open_race(&p, &race);
+    if (s == POD_OK) s = measure_picked(&race, r, kernel, rate);
+    end_race(&race);
     return s;
 }
 
-static pod_status measure_kernel(rates *r, pod_machine *m, const char *kind, const pod_candidate *c,
-                                 kernel_work w)
+static const char *rated_as(const pod_candidate *c, const char *name)
 {
-    pod_arena *arena;
-    POD_TRY(pod_arena_create(NULL, &arena));
-    const char *name = c->rated_as ? c->rated_as : c->name;
-    pod_status s = w.gemm_kernel ? prepare_gemm(arena, &w) : prepare_conv(arena, &w);
-    if (s == POD_OK) {
-        const pod_spread spread = measure(run_kernel, &w);
+    while (strcmp(c->name, name) != 0) c++;
+    return c->rated_as ? c->rated_as : name;
+}
+
+/* All that could be chosen for calls of this kind. */
+static pod_status measure_kind(rates *r, pod_machine *m, const char *kind, const pod_problem *p,
+                               const pod_candidate candidates[])
+{
+    pod_race race;
+    pod_status s = open_race(p, &race);
+    for (const pod_contender *c = race.contender;
+         s == POD_OK && c < race.contender + race.n_contenders; c++) {
+        if (c->is_peer) continue;
+        const char *name = rated_as(candidates, c->impl);
+        const pod_spread spread = measure_contender(&race, c);
         add_row(r, kind, name, "", "GFLOP/s", &spread, "-");
         s = pod_rates_set(&m->kernel_rate, kind, name, pod_four_digits(spread.median));
     }
-    pod_arena_destroy(arena);
+    end_race(&race);
     return s;
-}
-
-/* Of those that could be chosen for calls of this kind: all but the reference. */
-static bool is_candidate(const pod_candidate *c, int i, int n)
-{
-    return i < n - 1 && (c[i].needs & ~pod_cpu_features()) == 0 && !c[i].refusal;
 }
 
 static pod_status measure_kernels(rates *r, pod_machine *m)
 {
     pod_candidate c[POD_MAX_CANDIDATES];
-    kernel_work w = {0};
+    pod_gemm_call gemm;
+    pod_conv_call conv;
     const char *kind;
-    int n;
-    for (int i = 0; (kind = pod_gemm_kind_at(i, &w.gemm)); i++) {
-        n = pod_gemm_candidates(&w.gemm, c);
-        for (int j = 0; j < n; j++) {
-            w.gemm_kernel = &pod_gemm_kernels(&n)[j];
-            if (is_candidate(c, j, n)) POD_TRY(measure_kernel(r, m, kind, &c[j], w));
-        }
+    for (int i = 0; (kind = pod_gemm_kind_at(i, &gemm)); i++) {
+        const pod_problem p = {.family = POD_FAMILY_gemm,
+                               .dtype = gemm.ab_dtype,
+                               .c_dtype = gemm.c_dtype,
+                               .n_batch = 1,
+                               .product = gemm.shape};
+        (void)pod_gemm_candidates(&gemm, c);
+        POD_TRY(measure_kind(r, m, kind, &p, c));
     }
-    w.gemm_kernel = NULL;
-    for (int i = 0; (kind = pod_conv_kind_at(i, &w.conv)); i++) {
-        n = pod_conv_candidates(&w.conv, c);
-        for (int j = 0; j < n; j++) {
-            w.conv_kernel = &pod_conv_kernels(&n)[j];
-            if (is_candidate(c, j, n)) POD_TRY(measure_kernel(r, m, kind, &c[j], w));
-        }
+    for (int i = 0; (kind = pod_conv_kind_at(i, &conv)); i++) {
+        const pod_problem p = {.family = POD_FAMILY_conv,
+                               .function = (int)conv.pass,
+                               .dtype = conv.dtype,
+                               .conv = conv.shape};
+        (void)pod_conv_candidates(&conv, c);
+        POD_TRY(measure_kind(r, m, kind, &p, c));
     }
     return POD_OK;
 }
@@ -432,8 +388,7 @@ static pod_status calibrate(pod_call *call, const char *path, pod_record *record
                 pod_file_is_stdout(path) ? "standard output" : path);
     say_what_is_missing(call, &m);
     fill_json(record, &m);
-    POD_TRY(pod_record_write_csv(record, pod_config_text(call->config, POD_OPT_CSV)));
-    POD_TRY(pod_record_write_json(record, pod_config_text(call->config, POD_OPT_JSON)));
+    POD_TRY(pod_record_finish(record, call->config, NULL));
     if (BUSY_ONE_IN * r.n_spread > r.n)
         pod_log_say(call->log, POD_LOG_WARNING,
                     "%d of %d rates spread by more than %d %%: this host was busy; calibrate again "
@@ -454,8 +409,7 @@ static pod_status calibrate_here(pod_call *call)
     }
     POD_TRY(pod_file_check_result(path)); /* before it is measured for nothing */
     pod_record r;
-    POD_TRY(
-        pod_record_open("minipod.calibrate", 2, columns, sizeof columns / sizeof columns[0], &r));
+    POD_TRY(pod_record_open("minipod.calibrate", 2, POD_COLUMNS(columns), &r));
     const pod_status s = calibrate(call, path, &r);
     pod_record_close(&r);
     return s;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bench/coll/coll.h"
-#include "bench/common/quota.h"
+#include "bench/common/target.h"
 #include "collectives/exec/mpi/peer_mpi.h"
 #include "kernels/base/parse.h"
 
@@ -386,7 +386,7 @@ static pod_status print_iterations(const pod_bench *b)
                                        {"iteration", "", false},
                                        {"time", "(us)", false}};
     pod_table *t;
-    POD_TRY(pod_table_create(names, sizeof names / sizeof names[0], &t));
+    POD_TRY(pod_table_create(POD_COLUMNS(names), &t));
     for (int i = 0; i < b->n_rows; i++)
         for (int64_t k = 0; k < b->row[i].iter_s.n; k++) {
             pod_table_row(t, "%" PRId64 "\t%s\t%s\t%" PRId64,

@@ -3,7 +3,6 @@
 #ifndef MINIPOD_BENCH_COMMON_PLANNED_H
 #define MINIPOD_BENCH_COMMON_PLANNED_H
 
-#include "bench/common/models.h"
 #include "bench/common/target.h"
 #include "runtime/config/config.h"
 #include "runtime/config/fault.h"

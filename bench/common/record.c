@@ -135,6 +135,15 @@ pod_status pod_record_write_csv(const pod_record *r, const char *path)
     return *path ? pod_table_write_csv(r->table, path) : POD_OK;
 }
 
+pod_status pod_record_finish(pod_record *r, const pod_config *c, FILE *to)
+{
+    pod_status s = to ? pod_table_print(r->table, to) : POD_OK;
+    if (s == POD_OK) s = pod_record_write_csv(r, pod_config_text(c, POD_OPT_CSV));
+    if (s == POD_OK) s = pod_record_write_json(r, pod_config_text(c, POD_OPT_JSON));
+    pod_record_close(r);
+    return s;
+}
+
 pod_status pod_json_file_write(const char *path, int line_depth,
                                void (*put)(const void *what, pod_json *j), const void *what)
 {

@@ -8,6 +8,7 @@
 #define MINIPOD_BENCH_COMMON_RECORD_H
 
 #include "bench/common/table.h"
+#include "runtime/config/config.h"
 
 typedef struct pod_record {
     pod_table *table;
@@ -41,6 +42,10 @@ void pod_cell_real(pod_record *r, const char *key, int digits, double value);
 POD_MUST pod_status pod_record_write_json(pod_record *r, const char *path);
 /* The table's, likewise. */
 POD_MUST pod_status pod_record_write_csv(const pod_record *r, const char *path);
+
+/* For the end of a command: prints the table unless `to` is NULL, writes the files of --csv and --json,
+ * and closes the record in any case. */
+POD_MUST pod_status pod_record_finish(pod_record *r, const pod_config *c, FILE *to);
 
 /* A JSON file without a table: `put` puts `what`, with an item a line down to line_depth. E_IO. */
 POD_MUST pod_status pod_json_file_write(const char *path, int line_depth,

@@ -23,6 +23,9 @@ typedef struct pod_column {
 
 typedef struct pod_table pod_table;
 
+/* An array of columns and their number, as they are passed on. */
+#define POD_COLUMNS(columns) (columns), (int)(sizeof(columns) / sizeof(columns)[0])
+
 /* The columns are borrowed as long as the table. */
 POD_MUST pod_status pod_table_create(const pod_column columns[], int n_columns, pod_table **out);
 void pod_table_destroy(pod_table *t); /* NULL is allowed */

@@ -1,15 +1,81 @@
 #include "bench/common/target.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/base/cpu.h"
+#include "kernels/base/limits.h"
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"
 #include "runtime/core/words.h"
 
-enum { MAX_NAMES = 2 * POD_MAX_CANDIDATES, WORD_BYTES = 64 };
+/* ---- the network ---- */
 
-static int kernel_names(const char *name[MAX_NAMES])
+enum {
+    N_MODELS = 0
+#define POD_MODEL(...) +1
+#include "models/models.def"
+#undef POD_MODEL
+};
+
+static pod_value build(const void *ctx, pod_graph *g, pod_value images, pod_value draws,
+                       int64_t n_classes, bool train)
+{
+    const pod_network_choice *choice = ctx;
+    const pod_setup *s = choice->setup;
+    pod_model_args args = {.n_classes = n_classes,
+                           .train = train,
+                           .bn_momentum = s->bn_momentum,
+                           .bn_epsilon = s->bn_epsilon,
+                           .bf16_products = s->bf16_products,
+                           .draws = draws,
+                           .dropout = s->dropout,
+                           .survival = s->survival,
+                           .width = s->width,
+                           .depth = s->depth};
+    return choice->model->build(g, choice->model->param, images, &args);
+}
+
+static pod_status fail_unknown(const char *name)
+{
+    int n;
+    const pod_model *models = pod_models(&n);
+    const char *names[N_MODELS];
+    for (int i = 0; i < n; i++) names[i] = models[i].name;
+    const char *near = pod_nearest_name(name, names, n);
+    if (near)
+        return pod_fail(POD_E_INVALID, "model: there is no '%s'; did you mean %s?", name, near);
+    return pod_fail(POD_E_INVALID,
+                    "model: there is no '%.80s'; `minipod train --help-all` lists them", name);
+}
+
+/* What says no more than what every model does is taken by all. */
+static pod_status check_scaling(const pod_model *model, const pod_setup *s)
+{
+    const char *given = s->width != 0 && s->width != 1        ? "width"
+                        : s->depth != 0 && s->depth != 1      ? "depth"
+                        : s->dropout > 0                      ? "dropout"
+                        : s->survival >= 0 && s->survival < 1 ? "survival"
+                                                              : NULL;
+    if (model->scales || !given) return POD_OK;
+    return pod_fail(POD_E_INVALID, "%s: of EfficientNets, found --model %s", given, model->name);
+}
+
+pod_status pod_network_choose(const pod_setup *s, pod_network_choice *choice, pod_network *out)
+{
+    const pod_model *model = pod_model_find(s->model);
+    if (!model) return fail_unknown(s->model);
+    POD_TRY(check_scaling(model, s));
+    *choice = (pod_network_choice){.model = model, .setup = s};
+    *out = (pod_network){.name = model->name, .build = build, .ctx = choice};
+    return POD_OK;
+}
+
+/* ---- kernels and rates ---- */
+
+enum { WORD_BYTES = 64 };
+
+int pod_target_kernels(const char *name[POD_TARGET_MAX_KERNELS])
 {
     int n, count = 0;
     const pod_gemm_kernel *gemm = pod_gemm_kernels(&n);
@@ -52,9 +118,20 @@ pod_status pod_target_machine(pod_comm *comm, const pod_config *c, pod_machine *
 pod_status pod_target_from(const pod_config *c, const pod_machine *machine, pod_target *out)
 {
     const char *impl = pod_config_text(c, POD_OPT_IMPL);
-    const char *name[MAX_NAMES];
-    POD_TRY(pod_target_check_impls(impl, name, kernel_names(name)));
+    const char *name[POD_TARGET_MAX_KERNELS];
+    POD_TRY(pod_target_check_impls(impl, name, pod_target_kernels(name)));
     *out = (pod_target){
         .name = "host", .cpu = pod_cpu_features(), .impl = impl, .rates = &machine->kernel_rate};
     return POD_OK;
+}
+
+bool pod_quota_note(int cores, char *note, size_t bytes)
+{
+    const double quota = pod_limit_cpus();
+    if (!(quota < cores)) return false;
+    snprintf(
+        note, bytes,
+        "a quota allows the ranks of a host %.3g of them: times are the operating system's too",
+        quota);
+    return true;
 }

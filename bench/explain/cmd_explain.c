@@ -84,7 +84,7 @@ pod_status pod_explain_optimizer(pod_explain *e)
     const pod_option *options = pod_options(&n);
     const pod_config *c = e->config;
     const pod_optim *optim = pod_optim_find(pod_config_text(c, POD_OPT_OPTIMIZER));
-    POD_TRY(pod_table_create(pod_quantity_columns, POD_QUANTITY_COLUMNS, &t));
+    POD_TRY(pod_table_create(POD_COLUMNS(pod_quantity_columns), &t));
     pod_table_note(t, "%s: %s", optim->name, optim->formula);
     pod_table_note(t, "%s", optim->source);
     for (const pod_optim_default *d = optim->own; d->value; d++)
@@ -117,17 +117,13 @@ pod_status pod_cmd_explain(pod_call *call, int *exit_code)
     const char *given = pod_config_n_args(call->config) > 0 ? pod_config_arg(call->config, 0) : "";
     for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++) {
         if (strcmp(given, topics[i].name) != 0) continue;
-        pod_explain e = {0};
-        pod_config *settled = NULL;
-        pod_status s;
-        POD_TRY(pod_arena_create(NULL, &e.arena));
-        POD_TRY_GOTO(s, pod_published_settle(call->config, false, &settled), done);
+        pod_explain e = {.arena = call->arena};
+        pod_config *settled;
+        POD_TRY(pod_published_settle(call->config, false, &settled));
         e.config = settled;
-        s = topics[i].run(&e);
-    done:
+        const pod_status s = topics[i].run(&e);
         pod_planned_end(&e.planned);
         pod_config_destroy(settled);
-        pod_arena_destroy(e.arena);
         return s;
     }
     if (!given[0]) return pod_fail(POD_E_INVALID, "say what to explain:%s", topic_names);

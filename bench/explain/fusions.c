@@ -17,7 +17,7 @@ static pod_status print(const pod_planned *r, const pod_program *plain, const po
 {
     pod_table *t;
     char mesh[POD_MESH_TEXT_BYTES];
-    POD_TRY(pod_table_create(columns, 3, &t));
+    POD_TRY(pod_table_create(POD_COLUMNS(columns), &t));
     pod_table_note(t, "a training step of %s, batch %lld, on one core of mesh %s", r->net.name,
                    (long long)r->setup.batch, pod_mesh_print(&fused->mesh, mesh, sizeof mesh));
     add_note(t, "plain", plain);

@@ -5,51 +5,23 @@
 #include <string.h>
 
 #include "bench/explain/explain.h"
+#include "bench/kernels/vector.h"
 #include "kernels/base/assert.h"
 #include "kernels/base/cpu.h"
-#include "kernels/conv/conv.h"
-#include "kernels/depthwise/depthwise.h"
-#include "kernels/gate/gate.h"
-#include "kernels/gemm/gemm.h"
-#include "kernels/layernorm/layernorm.h"
-#include "kernels/norm/norm.h"
-#include "kernels/pointwise/pointwise.h"
-#include "kernels/pool/pool.h"
-#include "kernels/reduce/reduce.h"
-#include "kernels/softmax/softmax.h"
-#include "kernels/update/update.h"
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
 /* Sets of kernels of one family are picked by CPU alone: the first that it can run. */
-#define SETS(family)                                                                     \
-    static int family##_candidates(pod_candidate out[POD_MAX_CANDIDATES])                \
-    {                                                                                    \
-        int n = 0;                                                                       \
-        for (const pod_##family *const *set = pod_##family##_sets(); *set; set++, n++) { \
-            POD_ASSERT(n < POD_MAX_CANDIDATES, "%d sets in one table", n);               \
-            out[n] = (pod_candidate){.name = (*set)->name, .needs = (*set)->needs};      \
-        }                                                                                \
-        return n;                                                                        \
+static int sets_of(pod_family_id family, pod_candidate out[POD_MAX_CANDIDATES])
+{
+    int n = 0;
+    const char *name;
+    for (uint32_t needs; pod_vector_set(family, n, &name, &needs); n++) {
+        POD_ASSERT(n < POD_MAX_CANDIDATES, "%d sets in one table", n);
+        out[n] = (pod_candidate){.name = name, .needs = needs};
     }
-SETS(depthwise)
-SETS(pointwise)
-SETS(reduce)
-SETS(norm)
-SETS(layernorm)
-SETS(gate)
-SETS(softmax)
-SETS(pool)
-SETS(update)
-
-static const struct {
-    const char *kind;
-    int (*candidates)(pod_candidate out[POD_MAX_CANDIDATES]);
-} families[] = {{"depthwise", depthwise_candidates}, {"pointwise", pointwise_candidates},
-                {"reduce", reduce_candidates},       {"norm", norm_candidates},
-                {"layernorm", layernorm_candidates}, {"gate", gate_candidates},
-                {"softmax", softmax_candidates},     {"pool", pool_candidates},
-                {"update", update_candidates}};
+    return n;
+}
 
 static const pod_column table_columns[] = {
     {"kind", "", true}, {"kernel", "", true}, {"rate", "GFLOP/s", false}, {"verdict", "", true}};
@@ -113,8 +85,10 @@ static void add_kinds(pod_table *t, const pod_choice *how)
         add_kind(t, how, kind, c, pod_gemm_candidates(&gemm, c));
     for (int i = 0; (kind = pod_conv_kind_at(i, &conv)); i++)
         add_kind(t, how, kind, c, pod_conv_candidates(&conv, c));
-    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
-        add_kind(t, how, families[i].kind, c, families[i].candidates(c));
+    for (int f = 0; f < POD_N_FAMILIES; f++) {
+        const int n = sets_of((pod_family_id)f, c);
+        if (n > 0) add_kind(t, how, pod_families()[f].name, c, n);
+    }
 }
 
 static pod_status print_tables(const pod_planned *r)
@@ -123,7 +97,7 @@ static pod_status print_tables(const pod_planned *r)
     pod_table *t;
     const pod_choice how = pod_target_choice(&r->target);
     const bool measured = r->machine.kernel_rate.n > 0;
-    POD_TRY(pod_table_create(table_columns, 4, &t));
+    POD_TRY(pod_table_create(POD_COLUMNS(table_columns), &t));
     pod_table_note(t, "%s: %s", pod_cpu_model(), pod_cpu_print(how.cpu, features, sizeof features));
     pod_table_note(t, "rates: %s",
                    measured ? "of the machine file; *: built in, where the file has none"
@@ -169,7 +143,7 @@ static pod_status print_uses(const pod_explain *e)
     }
     pod_table *t;
     char mesh[POD_MESH_TEXT_BYTES];
-    POD_TRY(pod_table_create(use_columns, 4, &t));
+    POD_TRY(pod_table_create(POD_COLUMNS(use_columns), &t));
     pod_table_note(t, "a training step of %s on one core of mesh %s", e->planned.net.name,
                    pod_mesh_print(&p->mesh, mesh, sizeof mesh));
     for (int i = 0; i < n; i++)

@@ -48,7 +48,7 @@ static pod_status print_rows(const pod_planned *r, const pod_program *p, const p
 {
     pod_table *t;
     char mesh[POD_MESH_TEXT_BYTES], note[96], micro_steps[48] = "";
-    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
+    POD_TRY(pod_table_create(POD_COLUMNS(columns), &t));
     if (p->repeat.count > 1)
         snprintf(micro_steps, sizeof micro_steps, " in %d micro-steps", (int)p->repeat.count);
     pod_table_note(t, "a training step of %s on one core of mesh %s, batch %" PRId64 "%s",
@@ -83,7 +83,7 @@ static pod_status print_rows(const pod_planned *r, const pod_program *p, const p
 static pod_status print_alive(const pod_program *p, const pod_footprint *f)
 {
     pod_table *t;
-    POD_TRY(pod_table_create(alive_columns, sizeof alive_columns / sizeof alive_columns[0], &t));
+    POD_TRY(pod_table_create(POD_COLUMNS(alive_columns), &t));
     for (int32_t i = 0; i < f->n_alive && i < N_SHOWN; i++) {
         const pod_alive *a = &f->alive[i];
         pod_table_row(t, "%s\t%s\t%s\t%.1f\t%.1f", p->instr[a->maker].label, p->instr[a->maker].op,

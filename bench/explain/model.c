@@ -86,7 +86,7 @@ static const pod_column stage_columns[] = {
 static pod_status print_layers(const pod_planned *r, const layers *l)
 {
     pod_table *t;
-    POD_TRY(pod_table_create(layer_columns, 5, &t));
+    POD_TRY(pod_table_create(POD_COLUMNS(layer_columns), &t));
     pod_table_note(t, "%s: %s", r->net.name, r->choice.model->about);
     pod_table_note(t, "images %" PRId64 "x%" PRId64 "x%" PRId64 ", %d classes (%s)", r->data.height,
                    r->data.width, r->data.channels, r->data.n_classes, pod_planned_source(r));
@@ -101,7 +101,7 @@ static pod_status print_layers(const pod_planned *r, const layers *l)
 static pod_status print_stages(const layers *l, double total)
 {
     pod_table *t;
-    POD_TRY(pod_table_create(stage_columns, 4, &t));
+    POD_TRY(pod_table_create(POD_COLUMNS(stage_columns), &t));
     for (int i = 0; i < l->n;) {
         const size_t length = strcspn(l->at[i].label, "/");
         int64_t parameters = 0;

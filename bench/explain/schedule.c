@@ -136,7 +136,7 @@ pod_status pod_explain_algorithms(pod_explain *e)
     subject x;
     pod_table *t;
     POD_TRY(subject_from(e, &x));
-    POD_TRY(pod_table_create(columns, 4, &t));
+    POD_TRY(pod_table_create(POD_COLUMNS(columns), &t));
     pod_mesh_print(&x.mesh, mesh, sizeof mesh);
     pod_print_size(4 * x.args.count, size, sizeof size);
     if (pod_machine_is_virtual(&x.machine))

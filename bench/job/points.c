@@ -4,9 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/simulate/scale.h"
 #include "bench/simulate/simulate.h"
-#include "bench/simulate/simulated.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/words.h"
 

@@ -14,6 +14,7 @@
 #include "bench/kernels/problem.h"
 #include "kernels/base/arena.h"
 #include "kernels/base/choice.h"
+#include "kernels/peak/peak.h"
 #include "runtime/core/spread.h"
 #include "runtime/machine/machine.h"
 
@@ -145,6 +146,8 @@ void pod_race_add(pod_race *r, const pod_contender *c);
 POD_MUST pod_status pod_race_add_peers(const pod_kernels_plan *plan, pod_race *r,
                                        const pod_contender *like);
 void pod_race_end_peers(pod_race *r);
+/* What c makes of set 0: pod_err_fn; infinity where something of it is not written or not finite. */
+double pod_race_err_of(const pod_race *r, const pod_contender *c);
 /* All rounds; adds rows to b. */
 POD_MUST pod_status pod_race_run(pod_kernels_bench *b, pod_race *r);
 
@@ -183,6 +186,8 @@ double pod_err_of(double got, double want, double bound);
 
 /* ---- table.c ---- */
 
+/* Of the machine's peaks, those that this one, in GFLOP/s, is higher than. */
+void pod_kernels_keep_peak(pod_machine *m, const pod_peak_kernel *k, double rate);
 void pod_kernels_measure_peaks(pod_kernels_bench *b);
 POD_MUST pod_status pod_kernels_table_begin(pod_kernels_bench *b);
 POD_MUST pod_status pod_kernels_add(pod_kernels_bench *b, const pod_kernels_row *row);

@@ -9,9 +9,6 @@
 #include "bench/peers/peer.h"
 #include "kernels/base/assert.h"
 #include "kernels/base/cpu.h"
-#include "kernels/conv/conv.h"
-#include "kernels/depthwise/depthwise.h"
-#include "kernels/gemm/gemm.h"
 #include "runtime/core/room.h"
 #include "runtime/core/words.h"
 
@@ -60,19 +57,11 @@ static void add(names *all, const char *name)
     all->name[all->n++] = name;
 }
 
-#define ADD_ALL(type, table, all)                          \
-    do {                                                   \
-        int n_;                                            \
-        const type *k_ = table(&n_);                       \
-        for (int i = 0; i < n_; i++) add(all, k_[i].name); \
-    } while (0)
-
 static void add_known(names *all)
 {
-    int n;
-    ADD_ALL(pod_gemm_kernel, pod_gemm_kernels, all);
-    ADD_ALL(pod_conv_kernel, pod_conv_kernels, all);
-    for (int i = 0; pod_depthwise_sets()[i]; i++) add(all, pod_depthwise_sets()[i]->name);
+    const char *of_tables[POD_TARGET_MAX_KERNELS];
+    int n = pod_target_kernels(of_tables);
+    for (int i = 0; i < n; i++) add(all, of_tables[i]);
     for (int f = 0; f < POD_N_FAMILIES; f++) {
         const char *name;
         uint32_t needs;
@@ -229,8 +218,8 @@ static pod_status add_row(pod_kernels_bench *b, const pod_race *r, const pod_con
     return pod_kernels_add(b, &row);
 }
 
-/* What set 0 gives; its output is NaN before, so that what is not written shows. */
-static double err_of(const pod_race *r, const pod_contender *c)
+/* The output is NaN before, so that what is not written shows. */
+double pod_race_err_of(const pod_race *r, const pod_contender *c)
 {
     if (!c->out) return c->err(r, c);
     pod_operand_spoil(c->out);
@@ -267,7 +256,7 @@ pod_status pod_race_run(pod_kernels_bench *b, pod_race *r)
     const double copy_s[2] = {time_of_copy(x, false), time_of_copy(x, true)};
     for (int i = 0; i < r->n_contenders; i++) {
         const pod_contender *c = &r->contender[i];
-        const double err = p->with_check ? err_of(r, c) : -1;
+        const double err = p->with_check ? pod_race_err_of(r, c) : -1;
         for (int is_cold = 0; is_cold < 2; is_cold++)
             if (x->timing[i][is_cold].n > 0)
                 POD_TRY(add_row(b, r, c, &x->timing[i][is_cold], is_cold, copy_s[is_cold], err));

@@ -11,7 +11,6 @@
 #include "kernels/base/cpu.h"
 #include "kernels/base/parse.h"
 #include "kernels/gemm/blas.h"
-#include "kernels/peak/peak.h"
 
 static const pod_column columns[] = {{"impl", "", true},           {"op", "", true},
                                      {"shape", "", true},          {"type", "", true},
@@ -56,19 +55,20 @@ static void keep_best(double rate, const char *kernel, double *best, pod_machine
     snprintf(best_kernel, POD_MACHINE_TEXT_BYTES, "%s", kernel);
 }
 
+/* Float32 units serve bfloat16 too, once it is widened. */
+void pod_kernels_keep_peak(pod_machine *m, const pod_peak_kernel *k, double rate)
+{
+    keep_best(rate, k->name, &m->peak_bf16_gflop_per_s, m->peak_bf16_kernel);
+    if (k->dtype == POD_F32) keep_best(rate, k->name, &m->peak_f32_gflop_per_s, m->peak_f32_kernel);
+}
+
 void pod_kernels_measure_peaks(pod_kernels_bench *b)
 {
     int n;
     const pod_peak_kernel *k = pod_peak_kernels(&n);
-    pod_machine *m = &b->peak;
-    for (int i = 0; i < n; i++) {
-        if (k[i].needs & ~pod_cpu_features()) continue;
-        const double rate = peak_of(&k[i]);
-        /* Float32 units serve bfloat16 too, once it is widened. */
-        keep_best(rate, k[i].name, &m->peak_bf16_gflop_per_s, m->peak_bf16_kernel);
-        if (k[i].dtype == POD_F32)
-            keep_best(rate, k[i].name, &m->peak_f32_gflop_per_s, m->peak_f32_kernel);
-    }
+    for (int i = 0; i < n; i++)
+        if ((k[i].needs & ~pod_cpu_features()) == 0)
+            pod_kernels_keep_peak(&b->peak, &k[i], peak_of(&k[i]));
 }
 
 static double peak_gflops(const pod_kernels_bench *b, pod_dtype t)

@@ -57,7 +57,8 @@ typedef struct pod_vector_op {
 
 /* NULL: the family is none of those. */
 const pod_vector_op *pod_vector_find(const pod_problem *p);
-/* The i-th set of the family, the reference last: its name and needs; NULL behind it. */
+/* The i-th set of the family, also of depthwise, the reference last: its name and needs; NULL behind it,
+ * and of families whose kernels are picked by rates. */
 const void *pod_vector_set(pod_family_id family, int i, const char **name, uint32_t *needs);
 
 /* Of a problem of one function: whether no number of it can be of another floating type. */

@@ -4,6 +4,7 @@
 #include "bench/kernels/vector.h"
 #include "kernels/base/assert.h"
 #include "kernels/combine/combine.h"
+#include "kernels/depthwise/depthwise.h"
 #include "kernels/gate/gate.h"
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/norm/norm.h"
@@ -233,6 +234,7 @@ const pod_vector_op *pod_vector_find(const pod_problem *p)
 const void *pod_vector_set(pod_family_id family, int i, const char **name, uint32_t *needs)
 {
     switch (family) {
+        SETS(depthwise)
         SETS(pointwise)
         SETS(norm)
         SETS(layernorm)

@@ -9,17 +9,12 @@
 
 #include "bench/command.h"
 #include "bench/config_share.h"
-#include "bench/launch/log.h"
-#include "bench/launch/mpirun.h"
-#include "bench/launch/next.h"
-#include "bench/launch/run.h"
-#include "bench/launch/text.h"
+#include "bench/launch/launch.h"
 #include "bench/result_files.h"
 #include "kernels/base/cpu.h"
 #include "kernels/base/limits.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/file.h"
-#include "runtime/goodput/job_file.h"
 #include "runtime/train/guard.h"
 
 enum { MAX_ADDED = 8, PATH_BYTES = 4096 }; /* MAX_ADDED: words of ours beside the person's */
@@ -450,17 +445,15 @@ static void release(launch *l)
 {
     pod_launch_run_close(l->run);
     pod_launch_file_close(l->file);
-    if (l->arena) settle(l);
+    settle(l);
     pod_config_destroy(l->config);
     if (l->mpirun.we_wordv) wordfree(&l->mpirun);
-    pod_arena_destroy(l->arena);
 }
 
 pod_status pod_cmd_launch(pod_call *call, int *exit_code)
 {
-    launch l = {.call = call};
-    pod_status s = pod_arena_create(NULL, &l.arena);
-    if (s == POD_OK) s = set_up(&l);
+    launch l = {.call = call, .arena = call->arena};
+    pod_status s = set_up(&l);
     if (s == POD_OK) s = run_attempts(&l, exit_code);
     release(&l);
     return s;

@@ -1,8 +1,8 @@
-#include "bench/launch/log.h"
-
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <unistd.h>
 
+#include "bench/launch/launch.h"
 #include "runtime/core/file.h"
 #include "runtime/goodput/goodput.h"
 
@@ -47,8 +47,7 @@ int pod_launch_log_struck(const pod_job *j, int attempt, const pod_fault fault[]
 /* 0 where it is null: not known. */
 static double number(const cJSON *at, const char *key)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(at, key);
-    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+    return fmax(0, cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(at, key)));
 }
 
 static int whole(const cJSON *at, const char *key)
@@ -59,8 +58,8 @@ static int whole(const cJSON *at, const char *key)
 
 static const char *text(const cJSON *at, const char *key)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(at, key);
-    return cJSON_IsString(item) ? item->valuestring : "";
+    const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(at, key));
+    return value ? value : "";
 }
 
 static pod_status write_again(pod_arena *a, const char *dir, const char *path, int64_t kept,

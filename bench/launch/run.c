@@ -1,4 +1,4 @@
-#include "bench/launch/run.h"
+#include "bench/launch/launch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,10 +15,7 @@
 #include <unistd.h>
 
 #include "bench/command.h"
-#include "bench/launch/next.h"
-#include "bench/launch/sweep.h"
 #include "kernels/base/limits.h"
-#include "runtime/goodput/job_file.h"
 
 static const double grace_s = 5;     /* between SIGTERM and SIGKILL */
 static const double again_s = 0.5;   /* before the second request to stop, while ranks begin */

@@ -6,7 +6,7 @@
 
 #include "bench/command.h"
 #include "bench/config_share.h"
-#include "bench/launch/run.h"
+#include "bench/launch/launch.h"
 #include "bench/report/mlperf.h"
 #include "runtime/core/file.h"
 #include "runtime/core/places.h"

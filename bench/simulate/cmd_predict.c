@@ -4,18 +4,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "bench/command.h"
-#include "bench/common/models.h"
-#include "bench/common/record.h"
-#include "bench/common/target.h"
-#include "bench/simulate/predict.h"
+#include "bench/simulate/simulate.h"
 #include "runtime/exec/cost.h"
 
 enum { N_STEPS = 40, N_WARM_UP = 5, N_WORST = 12 };
 
 typedef struct prediction {
     pod_call *call;
-    pod_arena *arena;
     pod_setup setup;
     pod_network network;
     pod_network_choice choice;
@@ -40,7 +35,7 @@ static pod_status read_settings(prediction *j)
 {
     const pod_config *c = j->call->config;
     POD_TRY(pod_setup_from(c, pod_comm_size(j->call->comm), pod_comm_node_size(j->call->comm),
-                           j->arena, &j->setup));
+                           j->call->arena, &j->setup));
     if (j->setup.steps == 0 && pod_config_is_set(c, POD_OPT_STEPS))
         return pod_fail(POD_E_INVALID, "steps: predict measures some, found 0");
     if (j->setup.steps == 0) j->setup.steps = N_STEPS;
@@ -51,7 +46,6 @@ static pod_status read_settings(prediction *j)
 static pod_status set_up(prediction *j)
 {
     pod_comm *comm = j->call->comm;
-    POD_TRY(pod_comm_agree(comm, pod_arena_create(NULL, &j->arena)));
     POD_TRY(pod_comm_agree(comm, read_settings(j)));
     POD_TRY(load_machine(j));
     j->cores = pod_comm_cores(comm);
@@ -177,18 +171,14 @@ static void put(pod_json *j, const prediction *p, const pod_side *measured,
 static pod_status tell(const prediction *j, const pod_side *measured, const pod_side *predicted,
                        int most, FILE *to)
 {
-    const pod_config *c = j->call->config;
     pod_record r;
     POD_TRY(pod_record_open("minipod.predict", 2, pod_predict_columns, pod_n_predict_columns, &r));
     add_notes(j, measured, predicted, r.table);
     pod_status s =
-        pod_predict_table(j->result.program, measured, predicted, most, j->arena, r.table);
-    if (s == POD_OK && to) s = pod_table_print(r.table, to);
-    if (s == POD_OK && !to) s = pod_record_write_csv(&r, pod_config_text(c, POD_OPT_CSV));
-    if (s == POD_OK && !to) {
-        put(&r.json, j, measured, predicted);
-        s = pod_record_write_json(&r, pod_config_text(c, POD_OPT_JSON));
-    }
+        pod_predict_table(j->result.program, measured, predicted, most, j->call->arena, r.table);
+    if (s == POD_OK && !to) put(&r.json, j, measured, predicted);
+    if (s == POD_OK && !to) return pod_record_finish(&r, j->call->config, NULL);
+    if (s == POD_OK) s = pod_table_print(r.table, to);
     pod_record_close(&r);
     return s;
 }
@@ -198,9 +188,9 @@ static pod_status compare(const prediction *j)
 {
     pod_side measured, predicted;
     const pod_feeding f = feeding_of(j);
-    POD_TRY(
-        pod_side_measured(j->result.timeline, j->result.program, N_WARM_UP, j->arena, &measured));
-    POD_TRY(pod_side_predicted(&j->machine, j->result.program, &f, j->arena, &predicted));
+    POD_TRY(pod_side_measured(j->result.timeline, j->result.program, N_WARM_UP, j->call->arena,
+                              &measured));
+    POD_TRY(pod_side_predicted(&j->machine, j->result.program, &f, j->call->arena, &predicted));
     POD_TRY(tell(j, &measured, &predicted, N_WORST, j->call->log->out));
     return tell(j, &measured, &predicted, j->result.program->n_instrs, NULL);
 }
@@ -210,7 +200,6 @@ static void release(prediction *j)
     if (j->mllog) pod_mllog_abandon(j->mllog);
     pod_timeline_destroy(j->result.timeline);
     pod_arena_destroy(j->result.arena);
-    pod_arena_destroy(j->arena);
 }
 
 pod_status pod_cmd_predict(pod_call *call, int *exit_code)

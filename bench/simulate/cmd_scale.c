@@ -2,10 +2,7 @@
  * lost. */
 #include <string.h>
 
-#include "bench/command.h"
 #include "bench/common/plot.h"
-#include "bench/common/record.h"
-#include "bench/simulate/scale.h"
 #include "bench/simulate/simulate.h"
 #include "runtime/core/file.h"
 
@@ -139,16 +136,12 @@ static void print_explanations(const pod_scaling *s, FILE *to)
 
 static pod_status tell(const pod_scaling *s, const pod_config *c, FILE *to)
 {
-    enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
     pod_record r;
-    POD_TRY(pod_record_open("minipod.scale", 2, columns, N_COLUMNS, &r));
+    POD_TRY(pod_record_open("minipod.scale", 2, POD_COLUMNS(columns), &r));
     fill(&r, s, c);
-    pod_status status = pod_table_print(r.table, to);
-    if (status == POD_OK) status = pod_record_write_csv(&r, pod_config_text(c, POD_OPT_CSV));
-    if (status == POD_OK) print_explanations(s, to);
-    if (status == POD_OK) status = pod_record_write_json(&r, pod_config_text(c, POD_OPT_JSON));
-    pod_record_close(&r);
-    return status;
+    POD_TRY(pod_record_finish(&r, c, to));
+    print_explanations(s, to);
+    return POD_OK;
 }
 
 /* ---- the plot -------------------------------------------------------------------------------- */
@@ -240,25 +233,16 @@ static pod_status draw(const pod_scaling *s, const pod_config *c, pod_log *log)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static pod_status measure(pod_call *call, const pod_config *c, bool real, pod_scaling *s)
+static pod_status measure(pod_call *call, bool real, pod_scaling *s)
 {
     pod_progress_begin(call->log, real ? "training" : "simulating", "meshes", 0, s->n);
     for (int i = 0; i < s->n; i++) {
-        POD_TRY(pod_scale_simulate(c, s, i));
-        if (real) POD_TRY(pod_scale_train(c, s, i));
+        POD_TRY(pod_scale_simulate(call->config, s, i));
+        if (real) POD_TRY(pod_scale_train(call->config, s, i));
         pod_progress_at(call->log, i + 1, "%s", s->point[i].mesh);
     }
     pod_progress_end(call->log);
     return POD_OK;
-}
-
-static pod_status measure_alike(pod_call *call, bool real, pod_scaling *s)
-{
-    pod_config *both;
-    POD_TRY(pod_scale_settings(call->config, real, s->arena, &both));
-    const pod_status status = measure(call, both, real, s);
-    pod_config_destroy(both);
-    return status;
 }
 
 static pod_status scale(pod_call *call, pod_scaling *s)
@@ -270,7 +254,7 @@ static pod_status scale(pod_call *call, pod_scaling *s)
         return pod_fail(POD_E_INVALID, "on: scale takes sim, or host, found '%s'", on);
     POD_TRY(pod_scale_list(c, real, s));
     if (*folder) POD_TRY(pod_dir_make(folder));
-    POD_TRY(measure_alike(call, real, s));
+    POD_TRY(measure(call, real, s));
     if (*s->warning) pod_log_say(call->log, POD_LOG_WARNING, "%s", s->warning);
     POD_TRY(tell(s, c, call->log->out));
     return draw(s, c, call->log);
@@ -279,16 +263,12 @@ static pod_status scale(pod_call *call, pod_scaling *s)
 pod_status pod_cmd_scale(pod_call *call, int *exit_code)
 {
     (void)exit_code;
-    pod_scaling s = {0};
-    pod_config *settled = NULL;
-    pod_status status;
-    POD_TRY(pod_arena_create(NULL, &s.arena));
-    POD_TRY_GOTO(status, pod_published_settle(call->config, true, &settled), done);
+    pod_scaling s = {.arena = call->arena};
+    pod_config *settled;
+    POD_TRY(pod_published_settle(call->config, true, &settled));
     pod_call with = *call;
     with.config = settled;
-    status = scale(&with, &s);
-done:
+    const pod_status status = scale(&with, &s);
     pod_config_destroy(settled);
-    pod_arena_destroy(s.arena);
     return status;
 }

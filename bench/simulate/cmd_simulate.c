@@ -4,12 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/command.h"
-#include "bench/common/published.h"
-#include "bench/common/record.h"
 #include "bench/job/study.h"
 #include "bench/simulate/simulate.h"
-#include "bench/simulate/simulated.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/file.h"
 #include "runtime/exec/host_ops.h"
@@ -430,43 +426,47 @@ static pod_status write_folder(const simulation *x, pod_record *r, pod_arena *ar
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
+/* All that the record tells of. */
+static pod_status find_all(pod_call *call, simulation *x)
+{
+    const pod_config *c = x->config;
+    const char *folder = pod_config_text(c, POD_OPT_OUT);
+    POD_TRY(pod_planned_of(c, call->arena, &x->planned));
+    POD_TRY(pod_simulate_options_suit(c, &x->planned));
+    if (*folder) POD_TRY(pod_dir_make(folder));
+    POD_TRY(pod_simulate(&x->planned, call->arena, call->log, &x->result));
+    POD_TRY(pod_simulate_options_used(&x->planned, &x->result));
+    warn_of_algo(x, call->arena, call->log);
+    POD_TRY(pod_published_nearest(c, &x->planned, call->arena, &x->nearest));
+    x->has_target = pod_config_bool(c, POD_OPT_TO_TARGET);
+    if (!x->has_target) return POD_OK;
+    return pod_simulate_to_target(&x->planned, &x->result, call->arena, &x->target);
+}
+
+static pod_status tell(pod_call *call, simulation *x)
+{
+    pod_record r;
+    POD_TRY(pod_record_open("minipod.simulate", 3, POD_COLUMNS(pod_quantity_columns), &r));
+    fill(&r, x);
+    pod_status s = pod_table_print(r.table, call->log->out);
+    if (s == POD_OK) s = explain(x, call->arena, call->log, &r);
+    if (s == POD_OK) s = write_folder(x, &r, call->arena, call->log);
+    if (s == POD_OK) return pod_record_finish(&r, x->config, NULL);
+    pod_record_close(&r);
+    return s;
+}
+
 static pod_status simulate_step(pod_call *call)
 {
     const pod_config *c = call->config;
-    POD_TRY(pod_simulate_options_check(c));
-    const char *folder = pod_config_text(c, POD_OPT_OUT);
     simulation x = {.config = c};
-    pod_record record = {0};
-    pod_arena *arena;
-    pod_status status;
+    POD_TRY(pod_simulate_options_check(c));
     if (pod_config_bool(c, POD_OPT_TRACE) && !*pod_config_text(c, POD_OPT_OUT))
         return pod_fail(POD_E_INVALID, "trace: timeline.json goes into --out, which is not given");
-    POD_TRY(pod_arena_create(NULL, &arena));
-    POD_TRY_GOTO(status, pod_planned_of(c, arena, &x.planned), done);
-    POD_TRY_GOTO(status, pod_simulate_options_suit(c, &x.planned), done);
-    if (*folder) POD_TRY_GOTO(status, pod_dir_make(folder), done);
-    POD_TRY_GOTO(status, pod_simulate(&x.planned, arena, call->log, &x.result), done);
-    POD_TRY_GOTO(status, pod_simulate_options_used(&x.planned, &x.result), done);
-    warn_of_algo(&x, arena, call->log);
-    POD_TRY_GOTO(status, pod_published_nearest(c, &x.planned, arena, &x.nearest), done);
-    x.has_target = pod_config_bool(c, POD_OPT_TO_TARGET);
-    if (x.has_target)
-        POD_TRY_GOTO(status, pod_simulate_to_target(&x.planned, &x.result, arena, &x.target), done);
-    POD_TRY_GOTO(
-        status,
-        pod_record_open("minipod.simulate", 3, pod_quantity_columns, POD_QUANTITY_COLUMNS, &record),
-        done);
-    fill(&record, &x);
-    POD_TRY_GOTO(status, pod_table_print(record.table, call->log->out), done);
-    POD_TRY_GOTO(status, explain(&x, arena, call->log, &record), done);
-    POD_TRY_GOTO(status, pod_record_write_csv(&record, pod_config_text(c, POD_OPT_CSV)), done);
-    POD_TRY_GOTO(status, pod_record_write_json(&record, pod_config_text(c, POD_OPT_JSON)), done);
-    POD_TRY_GOTO(status, write_folder(&x, &record, arena, call->log), done);
-done:
-    pod_record_close(&record);
+    pod_status s = find_all(call, &x);
+    if (s == POD_OK) s = tell(call, &x);
     pod_planned_end(&x.planned);
-    pod_arena_destroy(arena);
-    return status;
+    return s;
 }
 
 pod_status pod_cmd_simulate(pod_call *call, int *exit_code)

@@ -64,74 +64,56 @@ static void drop_faults(pod_planned *p, pod_fault_kind kind)
 static void no_slow_core(pod_planned *p) { drop_faults(p, POD_FAULT_SLOW); }
 static void no_failed_link(pod_planned *p) { drop_faults(p, POD_FAULT_LINK); }
 
-static bool is_pod(const pod_planned *p, const pod_simulated *s)
-{
-    (void)s;
-    return pod_machine_is_virtual(&p->machine);
-}
+/* When a change is tried: what of these holds. */
+enum {
+    IF_POD = 1,
+    IF_MESSAGES = 2, /* of a pod */
+    IF_INPUT = 4,
+    IF_WAITS_AT_ONCE = 8,
+    IF_LARGE_BUCKETS = 16, /* of fewer bytes than a bucket there is one, which nothing hides */
+    IF_SLOW_CORE = 32,
+    IF_FAILED_LINK = 64,
+    IF_NOISE = 128
+};
 
-static bool has_messages(const pod_planned *p, const pod_simulated *s)
+static unsigned conditions(const pod_planned *p, const pod_simulated *s)
 {
-    return is_pod(p, s) && s->use.n_messages > 0;
-}
-
-static bool has_input(const pod_planned *p, const pod_simulated *s)
-{
-    (void)p;
-    return s->input.seconds > 0;
-}
-
-static bool waits_at_once(const pod_planned *p, const pod_simulated *s)
-{
-    return p->setup.compile.wait_at_once && s->program->n_colls > 0;
-}
-
-/* Of fewer bytes than a bucket there is one, which nothing hides. */
-static bool has_large_buckets(const pod_planned *p, const pod_simulated *s)
-{
-    return has_messages(p, s) && !p->setup.compile.wait_at_once &&
-           p->setup.compile.bucket_bytes > SMALL_BUCKET;
-}
-
-static bool is_noisy(const pod_planned *p, const pod_simulated *s)
-{
-    (void)s;
-    return p->noise > 0;
-}
-
-static bool has_slow_core(const pod_planned *p, const pod_simulated *s)
-{
-    (void)s;
+    const pod_compile_args *compile = &p->setup.compile;
+    const bool is_pod = pod_machine_is_virtual(&p->machine);
+    const bool has_messages = is_pod && s->use.n_messages > 0;
+    unsigned holds = 0;
+    if (is_pod) holds |= IF_POD;
+    if (has_messages) holds |= IF_MESSAGES;
+    if (s->input.seconds > 0) holds |= IF_INPUT;
+    if (compile->wait_at_once && s->program->n_colls > 0) holds |= IF_WAITS_AT_ONCE;
+    if (has_messages && !compile->wait_at_once && compile->bucket_bytes > SMALL_BUCKET)
+        holds |= IF_LARGE_BUCKETS;
     for (int i = 0; i < p->n_faults; i++)
-        if (p->fault[i].kind == POD_FAULT_SLOW && p->fault[i].factor > 1) return true;
-    return false;
-}
-
-static bool has_failed_link(const pod_planned *p, const pod_simulated *s)
-{
-    (void)s;
-    return pod_simulate_has_fault(p, POD_FAULT_LINK);
+        if (p->fault[i].kind == POD_FAULT_SLOW && p->fault[i].factor > 1) holds |= IF_SLOW_CORE;
+    if (pod_simulate_has_fault(p, POD_FAULT_LINK)) holds |= IF_FAILED_LINK;
+    if (p->noise > 0) holds |= IF_NOISE;
+    return holds;
 }
 
 typedef struct change {
     const char *text;
     void (*make)(pod_planned *p);
-    bool (*applies)(const pod_planned *p, const pod_simulated *s);
+    unsigned when;
 } change;
 
 static const change changes[] = {
-    {"a matrix unit twice as fast", faster_matrix, is_pod},
-    {"a vector unit twice as fast", faster_vector, is_pod},
-    {"memory twice as fast", faster_memory, is_pod},
-    {"links twice as fast", faster_links, has_messages},
-    {"links without latency", no_latency, has_messages},
-    {"no overhead of an instruction", no_overhead, is_pod},
-    {"input twice as fast", faster_input, has_input},
-    {"reductions that overlap", overlap, waits_at_once},
-    {"buckets of 512K", small_buckets, has_large_buckets},
-    {"no core slower than others", no_slow_core, has_slow_core},
-    {"no failed link", no_failed_link, has_failed_link},
-    {"no noise", no_noise, is_noisy},
+    {"a matrix unit twice as fast", faster_matrix, IF_POD},
+    {"a vector unit twice as fast", faster_vector, IF_POD},
+    {"memory twice as fast", faster_memory, IF_POD},
+    {"links twice as fast", faster_links, IF_MESSAGES},
+    {"links without latency", no_latency, IF_MESSAGES},
+    {"no overhead of an instruction", no_overhead, IF_POD},
+    {"input twice as fast", faster_input, IF_INPUT},
+    {"reductions that overlap", overlap, IF_WAITS_AT_ONCE},
+    {"buckets of 512K", small_buckets, IF_LARGE_BUCKETS},
+    {"no core slower than others", no_slow_core, IF_SLOW_CORE},
+    {"no failed link", no_failed_link, IF_FAILED_LINK},
+    {"no noise", no_noise, IF_NOISE},
 };
 enum { N_CHANGES = sizeof changes / sizeof changes[0] };
 _Static_assert((int)N_CHANGES <= (int)POD_MAX_WHAT_IFS, "room for every change");
@@ -161,11 +143,12 @@ static pod_status try_all(pod_planned *p, const pod_simulated *s, pod_arena *are
                           pod_explanation *e)
 {
     pod_planned *kept = POD_ARENA_NEW(arena, pod_planned, 1);
+    const unsigned holds = conditions(p, s);
     if (!kept) return POD_E_NOMEM;
     pod_progress_begin(log, "simulating", "what-ifs", 0, N_CHANGES);
     for (int i = 0; i < N_CHANGES; i++) {
         const change *c = &changes[i];
-        if (!c->applies(p, s)) continue;
+        if (!(c->when & holds)) continue;
         pod_progress_at(log, i, "%s", c->text);
         pod_what_if *w = &e->what_if[e->n_what_ifs++];
         w->text = c->text;
@@ -222,7 +205,7 @@ static const pod_column columns[] = {{"phase", "", true},    {"part", "", true},
 static pod_status print_parts(const pod_explanation *e, FILE *to)
 {
     pod_table *t;
-    POD_TRY(pod_table_create(columns, sizeof columns / sizeof columns[0], &t));
+    POD_TRY(pod_table_create(POD_COLUMNS(columns), &t));
     pod_table_note(t, "what each part of the network waits for, in shares of its time");
     for (int i = 0; i < e->n_parts; i++) {
         const pod_network_part *part = &e->part[i];

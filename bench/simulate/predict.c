@@ -1,11 +1,10 @@
-#include "bench/simulate/predict.h"
+#include "bench/simulate/simulate.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/data/glyphs.h"
-#include "runtime/exec/sim.h"
 #include "runtime/machine/machine_net.h"
 
 /* ---- batches --------------------------------------------------------------------------------- */

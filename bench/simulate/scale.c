@@ -1,4 +1,4 @@
-#include "bench/simulate/scale.h"
+#include "bench/simulate/simulate.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -9,10 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench/launch/mpirun.h"
-#include "bench/simulate/simulate.h"
-#include "bench/simulate/simulated.h"
-#include "runtime/core/file.h"
+#include "bench/common/run_json.h"
+#include "bench/launch/launch.h"
 #include "runtime/core/words.h"
 #include "runtime/machine/machine_net.h"
 
@@ -45,6 +43,17 @@ static pod_status set_batches(pod_scaling *s, int64_t batch, bool is_weak)
     return POD_OK;
 }
 
+/* Training needs images: where nothing names any they are made, of the size that the model was
+ * published for, on both clocks. */
+static void find_data(const pod_config *c, pod_scaling *s)
+{
+    const pod_model *m = pod_model_find(pod_config_text(c, POD_OPT_MODEL));
+    if (!m || pod_config_is_set(c, POD_OPT_DATA)) return;
+    for (int i = 0; i < s->n; i++)
+        snprintf(s->point[i].data, sizeof s->point[i].data,
+                 "glyphs:%" PRId64 "x%" PRId64 "x%" PRId64, m->h, m->w, m->c);
+}
+
 pod_status pod_scale_list(const pod_config *c, bool is_real, pod_scaling *s)
 {
     const char *const name = pod_config_text(c, POD_OPT_MACHINE);
@@ -64,27 +73,18 @@ pod_status pod_scale_list(const pod_config *c, bool is_real, pod_scaling *s)
     if (*text == ',' || strstr(text, ",,") || text[strlen(text) - 1] == ',')
         return pod_fail(POD_E_INVALID, "meshes: an empty one in '%.80s'", meshes);
     while (*text) POD_TRY(add_point(s, &machine, &text));
+    if (is_real) find_data(c, s);
     return set_batches(s, pod_config_int(c, POD_OPT_BATCH),
                        strcmp(pod_config_text(c, POD_OPT_SCALING), "weak") == 0);
 }
 
 /* ---- simulated ------------------------------------------------------------------------------- */
 
-pod_status pod_scale_settings(const pod_config *given, bool is_real, pod_arena *a, pod_config **out)
-{
-    const pod_model *m = pod_model_find(pod_config_text(given, POD_OPT_MODEL));
-    const char *text = pod_config_print(given);
-    if (is_real && m && !pod_config_is_set(given, POD_OPT_DATA))
-        text = pod_arena_text(
-            a, "%s[command line]\ndata = glyphs:%" PRId64 "x%" PRId64 "x%" PRId64 "\n", text, m->h,
-            m->w, m->c);
-    return text ? pod_config_parse(text, out) : POD_E_NOMEM;
-}
-
 pod_status pod_scale_config(const pod_config *given, const pod_scale_point *p, pod_arena *a,
                             pod_config **out)
 {
-    const char *text = pod_arena_text(a, "mesh = %s\nbatch = %" PRId64 "\n", p->mesh, p->batch);
+    const char *text = pod_arena_text(a, "mesh = %s\nbatch = %" PRId64 "%s%s\n", p->mesh, p->batch,
+                                      *p->data ? "\ndata = " : "", p->data);
     return text ? pod_config_override(given, text, out) : POD_E_NOMEM;
 }
 
@@ -163,30 +163,20 @@ done:
 
 /* ---- for real -------------------------------------------------------------------------------- */
 
-enum { COMMAND_BYTES = 16384, PATH_BYTES = 512, N_STEPS = 12 };
+enum { PATH_BYTES = 512, N_STEPS = 12 };
 
-typedef struct command {
-    char text[COMMAND_BYTES];
-    size_t n;
-    bool is_too_long;
-} command;
+/* The command with one more word; NULL without memory, also where it was NULL. */
+static const char *with_word(pod_arena *a, const char *command, const char *fmt, ...)
+    POD_PRINTF(3, 4);
 
-/* One more word, as a shell takes it, in single quotes. */
-static void add_word(command *c, const char *fmt, ...) POD_PRINTF(2, 3);
-
-static void add_word(command *c, const char *fmt, ...)
+static const char *with_word(pod_arena *a, const char *command, const char *fmt, ...)
 {
-    char word[PATH_BYTES];
     va_list args;
     va_start(args, fmt);
-    const int n = vsnprintf(word, sizeof word, fmt, args);
+    const char *word = pod_arena_vtext(a, fmt, args);
     va_end(args);
-    c->is_too_long |= n < 0 || n >= PATH_BYTES || c->n + 4 * (size_t)n + 8 > sizeof c->text;
-    if (c->is_too_long) return;
-    c->n += (size_t)sprintf(c->text + c->n, " '");
-    for (const char *at = word; *at; at++)
-        c->n += (size_t)sprintf(c->text + c->n, *at == '\'' ? "'\\%c'" : "%c", *at);
-    c->n += (size_t)sprintf(c->text + c->n, "'");
+    const char *quoted = word ? pod_simulate_quoted(word, a) : NULL;
+    return command && quoted ? pod_arena_text(a, "%s %s", command, quoted) : NULL;
 }
 
 /* What the comparison decides itself, or what has no meaning within it. */
@@ -211,80 +201,65 @@ static bool is_ours(pod_opt o)
 }
 
 /* Training warns of what is typed and has no effect on it: what a file has is not typed for it. */
-static pod_status hand_on(const pod_config *c, pod_opt which, const pod_option *o, command *out)
+static const char *hand_on(const pod_config *c, pod_opt which, const pod_option *o, pod_arena *a,
+                           const char *command)
 {
     char name[64];
     const char *value = pod_config_value(c, which);
     if (pod_config_source(c, which) != POD_FROM_FILE)
-        add_word(out, "--%s=%s", o->name, value);
-    else if (setenv(pod_option_environment(o, name, sizeof name), value, 1) != 0)
-        return pod_fail(POD_E_NOMEM, "scale: no memory for the environment");
-    return POD_OK;
+        return with_word(a, command, "--%s=%s", o->name, value);
+    return setenv(pod_option_environment(o, name, sizeof name), value, 1) == 0 ? command : NULL;
 }
 
 /* mpirun of this very program with the settings that were given and that training takes; those of
- * the environment it has. */
-static pod_status write_command(const pod_config *c, const pod_scale_point *p, const char *self,
-                                const char *folder, command *out)
+ * the environment it has. NULL without memory. */
+static const char *command_of(const pod_config *c, const pod_scale_point *p, const char *self,
+                              const char *folder, pod_arena *a)
 {
     int n;
     const pod_option *options = pod_options(&n);
-    *out = (command){.text = "mpirun --bind-to none --oversubscribe"};
-    out->n = strlen(out->text);
-    add_word(out, "-n");
-    add_word(out, "%d", p->cores);
-    add_word(out, "%s", self);
-    add_word(out, "train");
+    const char *command =
+        pod_arena_text(a, "mpirun --bind-to none --oversubscribe -n %d", p->cores);
+    command = with_word(a, command, "%s", self);
+    command = with_word(a, command, "train");
     for (int o = 0; o < n; o++)
         if (!is_ours((pod_opt)o) && (options[o].commands & POD_CMD_TRAIN) &&
             !options[o].only_typed && pod_config_is_set(c, (pod_opt)o) &&
             pod_config_source(c, (pod_opt)o) != POD_FROM_ENVIRONMENT)
-            POD_TRY(hand_on(c, (pod_opt)o, &options[o], out));
-    add_word(out, "--mesh=%s", p->mesh);
-    add_word(out, "--batch=%" PRId64, p->batch);
-    add_word(out, "--steps=%d", N_STEPS);
-    add_word(out, "--eval-every=0");
-    add_word(out, "--progress=off");
-    add_word(out, "--quiet");
-    add_word(out, "--out=%s", folder);
-    if (out->is_too_long)
-        return pod_fail(POD_E_INVALID, "scale: the settings are too long for a command of %d bytes",
-                        COMMAND_BYTES);
-    (void)snprintf(out->text + out->n, sizeof out->text - out->n, " >/dev/null");
-    return POD_OK;
+            command = hand_on(c, (pod_opt)o, &options[o], a, command);
+    command = with_word(a, command, "--mesh=%s", p->mesh);
+    if (*p->data) command = with_word(a, command, "--data=%s", p->data);
+    command = with_word(a, command, "--out=%s", folder);
+    if (!command) return NULL;
+    return pod_arena_text(a,
+                          "%s --batch=%" PRId64 " --steps=%d --eval-every=0 --progress=off --quiet "
+                          ">/dev/null",
+                          command, p->batch, N_STEPS);
 }
 
 static double number(const cJSON *at, const char *key)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(at, key);
-    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+    return cJSON_GetNumberValue(pod_run_json_item(at, key));
 }
 
-static pod_status read_run(const char *folder, pod_scale_point *p)
+static pod_status read_run(const char *folder, pod_arena *a, pod_scale_point *p)
 {
-    enum { MAX_BYTES = 1 << 24 };
-    char path[PATH_BYTES], *text;
-    pod_arena *a;
-    snprintf(path, sizeof path, "%s/run.json", folder);
-    POD_TRY(pod_arena_create(NULL, &a));
-    pod_status status = pod_file_read_text(a, path, MAX_BYTES, &text);
-    cJSON *run = status == POD_OK ? cJSON_Parse(text) : NULL;
-    if (status == POD_OK && !run) status = pod_fail(POD_E_FORMAT, "%s: is no JSON", path);
-    if (run) {
-        const cJSON *share = cJSON_GetObjectItemCaseSensitive(run, "phase_share");
-        const double step_s = number(run, "step_s");
-        pod_scale_time t = {.step_s = step_s,
-                            .compute_s =
-                                step_s * (number(share, "forward") + number(share, "backward")),
-                            .reduce_s = step_s * number(share, "reduce"),
-                            .update_s = step_s * number(share, "update")};
-        t.other_s = step_s - t.compute_s - t.reduce_s - t.update_s;
-        p->real = t;
-        p->shares_cores = number(run, "cores_at_work") < p->cores;
-    }
+    char *text;
+    cJSON *run;
+    POD_TRY(pod_run_json_read(a, folder, &text));
+    POD_TRY(pod_run_json_parse(folder, text, &run));
+    const cJSON *share = pod_run_json_item(run, "phase_share");
+    const double step_s = number(run, "step_s");
+    pod_scale_time t = {.step_s = step_s,
+                        .compute_s =
+                            step_s * (number(share, "forward") + number(share, "backward")),
+                        .reduce_s = step_s * number(share, "reduce"),
+                        .update_s = step_s * number(share, "update")};
+    t.other_s = step_s - t.compute_s - t.reduce_s - t.update_s;
+    p->real = t;
+    p->shares_cores = number(run, "cores_at_work") < p->cores;
     cJSON_Delete(run);
-    pod_arena_destroy(a);
-    return status;
+    return POD_OK;
 }
 
 static void remove_folder(const char *folder)
@@ -297,19 +272,19 @@ static void remove_folder(const char *folder)
 pod_status pod_scale_train(const pod_config *c, pod_scaling *s, int i)
 {
     char self[PATH_BYTES] = "", folder[] = "/tmp/minipod-scale-XXXXXX";
-    command run;
-    const pod_scale_point *p = &s->point[i];
+    pod_scale_point *p = &s->point[i];
     s->has_real = true;
+    POD_TRY(pod_mpirun_as_root());
     if (readlink("/proc/self/exe", self, sizeof self - 1) < 0 || !mkdtemp(folder))
         return pod_fail(POD_E_IO, "scale: cannot find this program, or make a folder in /tmp");
-    pod_status status = pod_mpirun_as_root();
-    if (status == POD_OK) status = write_command(c, p, self, folder, &run);
-    const int code = status == POD_OK ? system(run.text) : 0;
+    const char *command = command_of(c, p, self, folder, s->arena);
+    const int code = command ? system(command) : 0;
+    pod_status status = POD_E_NOMEM;
     if (code != 0)
         status = pod_fail(POD_E_IO, "mesh %s: training under mpirun ended with exit code %d",
                           p->mesh, WIFEXITED(code) ? WEXITSTATUS(code) : -1);
-    else if (status == POD_OK)
-        status = read_run(folder, &s->point[i]);
+    else if (command)
+        status = read_run(folder, s->arena, p);
     remove_folder(folder);
     return status;
 }

@@ -86,8 +86,7 @@ void pod_simulate_put_options(const pod_config *c, pod_json *j)
     pod_json_close(j);
 }
 
-/* As a shell takes it: in single quotes where that needs them, in the arena. */
-static const char *quoted(const char *value, pod_arena *arena)
+const char *pod_simulate_quoted(const char *value, pod_arena *arena)
 {
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:,/+-@%=";
@@ -106,7 +105,7 @@ const char *pod_simulate_command(const pod_config *c, pod_arena *arena)
     const char *text = "minipod simulate";
     const pod_option *option;
     for (int o = 0; text && (option = next_set(c, THIS_RUN, &o)); o++) {
-        const char *value = quoted(pod_config_value(c, (pod_opt)o), arena);
+        const char *value = pod_simulate_quoted(pod_config_value(c, (pod_opt)o), arena);
         text = value ? pod_arena_text(arena, "%s --%s %s", text, option->name, value) : NULL;
     }
     return text;

@@ -1,8 +1,7 @@
-#include "bench/simulate/simulated.h"
+#include "bench/simulate/simulate.h"
 
 #include <math.h>
 
-#include "bench/common/planned.h"
 #include "collectives/net/engine.h"
 #include "runtime/machine/machine_net.h"
 

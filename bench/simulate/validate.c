@@ -4,10 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/common/published.h"
-#include "bench/common/record.h"
-#include "bench/simulate/simulated.h"
-
 enum { N_ROWS = POD_N_PUBLISHED, EVALUATED = 50000, COMMAND_BYTES = 1024 };
 
 typedef pod_published row;
@@ -193,16 +189,10 @@ static void fill(pod_record *r, const validation *v)
 
 static pod_status tell(const validation *v, const pod_call *call)
 {
-    enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
-    const pod_config *c = call->config;
     pod_record r;
-    POD_TRY(pod_record_open("minipod.simulate.validate", 2, columns, N_COLUMNS, &r));
+    POD_TRY(pod_record_open("minipod.simulate.validate", 2, POD_COLUMNS(columns), &r));
     fill(&r, v);
-    pod_status s = pod_table_print(r.table, call->log->out);
-    if (s == POD_OK) s = pod_record_write_csv(&r, pod_config_text(c, POD_OPT_CSV));
-    if (s == POD_OK) s = pod_record_write_json(&r, pod_config_text(c, POD_OPT_JSON));
-    pod_record_close(&r);
-    return s;
+    return pod_record_finish(&r, call->config, call->log->out);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

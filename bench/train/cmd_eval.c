@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "bench/as_trained.h"
-#include "bench/common/models.h"
 #include "bench/common/record.h"
 #include "bench/common/target.h"
 #include "runtime/data/classes.h"
@@ -127,7 +126,7 @@ static pod_status print_results(job *j)
 {
     const pod_config *c = j->config;
     pod_record r;
-    POD_TRY(pod_record_open("minipod.eval", 2, columns, sizeof columns / sizeof columns[0], &r));
+    POD_TRY(pod_record_open("minipod.eval", 2, POD_COLUMNS(columns), &r));
     pod_table_note(r.table, "minipod %s eval, clock wall, checkpoint %s", POD_VERSION,
                    pod_config_text(c, POD_OPT_RESUME));
     const char *filled = pod_as_trained_print(c, j->arena);
@@ -145,11 +144,7 @@ static pod_status print_results(job *j)
     pod_cell_real(&r, "loss", 6, j->result.loss);
     pod_cell_real(&r, "accuracy", 4, j->result.accuracy);
     pod_cell_real(&r, "time", 3, j->seconds);
-    pod_status s = pod_table_print(r.table, j->call->log->out);
-    if (s == POD_OK) s = pod_record_write_csv(&r, pod_config_text(c, POD_OPT_CSV));
-    if (s == POD_OK) s = pod_record_write_json(&r, pod_config_text(c, POD_OPT_JSON));
-    pod_record_close(&r);
-    return s;
+    return pod_record_finish(&r, c, j->call->log->out);
 }
 
 pod_status pod_cmd_eval(pod_call *call, int *exit_code)

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "bench/as_trained.h"
-#include "bench/common/models.h"
 #include "bench/common/target.h"
 #include "bench/start.h"
 #include "bench/train/run.h"

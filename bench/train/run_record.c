@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "bench/common/json_option.h"
-#include "bench/common/quota.h"
 #include "bench/common/record.h"
+#include "bench/common/target.h"
 #include "bench/train/run.h"
 #include "kernels/base/cpu.h"
 #include "kernels/gemm/blas.h"

@@ -3,8 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "bench/launch/sweep.h"
-#include "bench/launch/text.h"
+#include "bench/launch/launch.h"
 #include "kernels/base/assert.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

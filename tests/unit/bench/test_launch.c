@@ -2,10 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/launch/log.h"
-#include "bench/launch/next.h"
-#include "bench/launch/sweep.h"
-#include "bench/launch/text.h"
+#include "bench/launch/launch.h"
 #include "tests/harness/harness.h"
 
 /* ---- what follows an attempt ---- */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/simulate/predict.h"
+#include "bench/simulate/simulate.h"
 #include "kernels/base/cpu.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/nets.h"
