@@ -4,6 +4,7 @@
 #ifndef MINIPOD_TESTS_UNIT_RUNTIME_GRAPH_OP_CASES_H
 #define MINIPOD_TESTS_UNIT_RUNTIME_GRAPH_OP_CASES_H
 
+#include "kernels/base/cpu.h"
 #include "kernels/base/rng.h"
 #include "runtime/ops/ops.h"
 #include "tests/harness/interp.h"
@@ -23,6 +24,28 @@ typedef struct op_case {
 } op_case;
 
 const op_case *op_cases(int *n);
+
+/* What kernels are picked for: the reference, and this CPU. */
+enum { OP_N_TARGETS = 2 };
+static inline uint32_t op_target_cpu(int target)
+{
+    return target == 0 ? POD_CPU_REFERENCE_ONLY : pod_cpu_features();
+}
+
+/* A test of op_fused.c, run beside those of test_op_values.c, which ask what ops were run. */
+void op_fused_agree_with_plain(void);
+
+/* Inputs of these dimensions: F32(g, "x", 4, 3), INTS(g, POD_U8, 4). */
+static inline pod_value op_input(pod_graph *g, const char *name, pod_dtype t, int n_dims,
+                                 const int64_t dim[])
+{
+    return pod_input(g, name, pod_type_of(t, n_dims, dim), 0);
+}
+#define OP_INPUT(g, name, t, ...)                                                         \
+    op_input((g), (name), (t), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
+             (const int64_t[]){__VA_ARGS__})
+#define F32(g, name, ...) OP_INPUT(g, name, POD_F32, __VA_ARGS__)
+#define INTS(g, t, ...)   OP_INPUT(g, "ints", t, __VA_ARGS__)
 
 typedef struct op_graph {
     pod_arena *arena;

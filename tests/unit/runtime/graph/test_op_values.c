@@ -13,13 +13,6 @@
 
 enum { COUNT = 37 }; /* of the tensors in formulas: no multiple of a vector */
 
-enum { N_TARGETS = 2 };
-
-static uint32_t target_cpu(int target)
-{
-    return target == 0 ? POD_CPU_REFERENCE_ONLY : pod_cpu_features();
-}
-
 typedef struct bench {
     pod_graph *g;
     pod_interp *it;
@@ -32,19 +25,34 @@ static bench open_bench(void)
     return b;
 }
 
-/* Lowers, fills, sets the scalar inputs named, runs, and runs again in place. */
-static void run_bench(bench *b, uint32_t cpu, const char *const names[], const float scalars[],
-                      int n_scalars)
+/* Lowers and fills. */
+static void fill_bench(bench *b, uint32_t cpu)
 {
     POD_CHECK_OK(pod_graph_finish(b->g));
     POD_CHECK_OK(pod_interp_create(b->g, cpu, &b->it));
     op_fill(b->it, b->g, 5, false);
+}
+
+static void set_scalar(bench *b, const char *name, float value)
+{
     for (int i = 0; i < pod_graph_n_inputs(b->g); i++)
-        for (int k = 0; k < n_scalars; k++)
-            if (strcmp(pod_graph_input(b->g, i)->name, names[k]) == 0)
-                *(float *)pod_interp_data(b->it, pod_graph_input(b->g, i)->value) = scalars[k];
+        if (strcmp(pod_graph_input(b->g, i)->name, name) == 0)
+            *(float *)pod_interp_data(b->it, pod_graph_input(b->g, i)->value) = value;
+}
+
+/* Also in place. */
+static void run_filled(bench *b)
+{
     pod_interp_run(b->it, -1);
     pod_interp_check_in_place(b->it);
+}
+
+/* All of it, with one of the scalar inputs set; NULL: none. */
+static void run_bench(bench *b, uint32_t cpu, const char *name, float scalar)
+{
+    fill_bench(b, cpu);
+    if (name) set_scalar(b, name, scalar);
+    run_filled(b);
 }
 
 static pod_value state(pod_graph *g, const char *name, pod_role role)
@@ -112,7 +120,7 @@ static void check_momentum(int how, uint32_t cpu)
                                             .trust = trust,
                                             .eta = eta,
                                             .eps = eps});
-    run_bench(&b, cpu, (const char *[]){"lr"}, &lr, 1);
+    run_bench(&b, cpu, "lr", lr);
     double rate = (double)lr, want_w[COUNT], want_v[COUNT];
     const double w_norm = sqrt(sum_sq(&b, w)), g_norm = sqrt(sum_sq(&b, g));
     if (trust && !(how & (ZERO_WEIGHT | ZERO_GRAD)))
@@ -148,9 +156,9 @@ static void momentum_follows_its_formula(void)
                                TRUST | NESTEROV,
                                TRUST | ZERO_GRAD,
                                TRUST | ZERO_WEIGHT};
-    for (int t = 0; t < N_TARGETS; t++)
+    for (int t = 0; t < OP_N_TARGETS; t++)
         for (size_t i = 0; i < sizeof hows / sizeof hows[0]; i++)
-            check_momentum(hows[i], target_cpu(t));
+            check_momentum(hows[i], op_target_cpu(t));
 }
 
 /* m and v, then w - lr u with the corrections of `step`, or with trust w - lr |w|/|u| u. */
@@ -165,18 +173,15 @@ static void check_adam(float step, bool trust, bool zero_weight, uint32_t cpu)
     pod_value g = tensor_input(b.g, "grad");
     pod_value step_input = scalar_input(b.g, "step"), lr_input = scalar_input(b.g, "lr");
     (trust ? pod_lamb_update : pod_adam_update)(b.g, w, m, v, g, step_input, lr_input, attr);
-    POD_CHECK_OK(pod_graph_finish(b.g));
-    POD_CHECK_OK(pod_interp_create(b.g, cpu, &b.it));
-    op_fill(b.it, b.g, 5, false);
+    fill_bench(&b, cpu);
     for (int i = 0; i < COUNT; i++) { /* v is a mean of squares */
         const float r = ((float *)pod_interp_data(b.it, root))[i];
         ((float *)pod_interp_data(b.it, v))[i] = r * r;
         if (zero_weight) ((float *)pod_interp_data(b.it, w))[i] = 0;
     }
-    *(float *)pod_interp_data(b.it, pod_graph_input(b.g, 1)->value) = step;
-    *(float *)pod_interp_data(b.it, pod_graph_input(b.g, 2)->value) = lr;
-    pod_interp_run(b.it, -1);
-    pod_interp_check_in_place(b.it);
+    set_scalar(&b, "step", step);
+    set_scalar(&b, "lr", lr);
+    run_filled(&b);
     double want_m[COUNT], want_v[COUNT], want_u[COUNT], want_w[COUNT], u_sq = 0;
     const double b1 = (double)attr.beta1, b2 = (double)attr.beta2;
     for (int i = 0; i < COUNT; i++) {
@@ -200,11 +205,11 @@ static void check_adam(float step, bool trust, bool zero_weight, uint32_t cpu)
 
 static void adam_and_lamb_follow_their_formulas(void)
 {
-    for (int t = 0; t < N_TARGETS; t++) {
-        check_adam(1, false, false, target_cpu(t));
-        check_adam(7, false, false, target_cpu(t));
-        check_adam(7, true, false, target_cpu(t));
-        check_adam(7, true, true, target_cpu(t));
+    for (int t = 0; t < OP_N_TARGETS; t++) {
+        check_adam(1, false, false, op_target_cpu(t));
+        check_adam(7, false, false, op_target_cpu(t));
+        check_adam(7, true, false, op_target_cpu(t));
+        check_adam(7, true, true, op_target_cpu(t));
     }
 }
 
@@ -213,7 +218,7 @@ static void adam_norms_are_alike(void)
 {
     const float attr[] = {.875f, .9375f, .25f, .125f}; /* beta1, beta2, eps, decay */
     const float step = 7;
-    for (int t = 0; t < N_TARGETS; t++) {
+    for (int t = 0; t < OP_N_TARGETS; t++) {
         bench b = open_bench();
         pod_value in[5], plain[4], wide[4], back[2];
         static const char *const names[] = {"w", "m", "root", "grad"};
@@ -223,7 +228,7 @@ static void adam_norms_are_alike(void)
         pod_op_add(b.g, pod_op_find("adam_norms"), &attr, sizeof attr, in, 5, plain);
         pod_op_add(b.g, pod_op_find("adam_norms_wide"), &attr, sizeof attr, in, 5, wide);
         for (int k = 0; k < 2; k++) back[k] = from_wide(b.g, wide[2 + k]);
-        run_bench(&b, target_cpu(t), (const char *[]){"step"}, &step, 1);
+        run_bench(&b, op_target_cpu(t), "step", step);
         for (int k = 0; k < 2; k++) {
             CU_ASSERT(memcmp(pod_interp_data(b.it, plain[k]), pod_interp_data(b.it, wide[k]),
                              COUNT * sizeof(float)) == 0);
@@ -238,7 +243,7 @@ static void adam_norms_are_alike(void)
 
 static void sums_and_constants(void)
 {
-    for (int t = 0; t < N_TARGETS; t++) {
+    for (int t = 0; t < OP_N_TARGETS; t++) {
         bench b = open_bench();
         pod_value x = tensor_input(b.g, "x"), sum = pod_sum_sq(b.g, x), c = pod_fill(b.g, -2.5f);
         pod_value copy = pod_op_add1(b.g, pod_op_find("copy"), NULL, 0, &x, 1);
@@ -246,7 +251,7 @@ static void sums_and_constants(void)
         pod_value part = pod_op_add1(b.g, pod_op_find("shard"), &dealt, sizeof dealt, &x, 1);
         pod_value wide = pod_op_add1(b.g, pod_op_find("sum_sq_wide"), NULL, 0, &x, 1);
         pod_value back = from_wide(b.g, wide);
-        run_bench(&b, target_cpu(t), NULL, NULL, 0);
+        run_bench(&b, op_target_cpu(t), NULL, 0);
         CU_ASSERT_PTR_EQUAL(pod_interp_data(b.it, part), pod_interp_data(b.it, x));
         const double want = sum_sq(&b, x), filled = -2.5;
         check_values("sum_sq", &b, sum, &want, want, COUNT);
@@ -261,7 +266,7 @@ static void sums_and_constants(void)
 /* Loss and gradient in one op have the bits of the two ops. */
 static void loss_and_gradient_in_one(void)
 {
-    for (int t = 0; t < N_TARGETS; t++) {
+    for (int t = 0; t < OP_N_TARGETS; t++) {
         bench b = open_bench();
         pod_value logits = pod_input(b.g, "logits", pod_type_of(POD_F32, 2, (int64_t[]){6, 11}), 0);
         pod_value labels = pod_input(b.g, "labels", pod_type_of(POD_I32, 1, (int64_t[]){6}), 0);
@@ -274,7 +279,7 @@ static void loss_and_gradient_in_one(void)
             pod_op_add1(b.g, pod_op_find("softmax_grad"), n->attr, n->attr_bytes, in, 3);
         n = pod_graph_maker(b.g, loss);
         pod_op_add(b.g, pod_op_find("softmax_loss_grad"), n->attr, n->attr_bytes, in, 3, both);
-        run_bench(&b, target_cpu(t), (const char *const[]){"d_loss"}, (const float[]){0.5f}, 1);
+        run_bench(&b, op_target_cpu(t), "d_loss", 0.5f);
         CU_ASSERT_EQUAL(pod_interp_get(b.it, both[0], 0), pod_interp_get(b.it, loss, 0));
         CU_ASSERT(memcmp(pod_interp_data(b.it, both[1]), pod_interp_data(b.it, grad),
                          6 * 11 * sizeof(float)) == 0);
@@ -285,13 +290,13 @@ static void loss_and_gradient_in_one(void)
 /* There and back: what the type of the wire keeps of each value, and nothing else. */
 static void sums_travel(void)
 {
-    for (int t = 0; t < N_TARGETS; t++) {
+    for (int t = 0; t < OP_N_TARGETS; t++) {
         bench b = open_bench();
         const int32_t to = POD_BF16;
         pod_value x = tensor_input(b.g, "x");
         pod_value out = pod_op_add1(b.g, pod_op_find("to_wire"), &to, sizeof to, &x, 1);
         pod_value back = pod_op_add1(b.g, pod_op_find("from_wire"), NULL, 0, &out, 1);
-        run_bench(&b, target_cpu(t), NULL, NULL, 0);
+        run_bench(&b, op_target_cpu(t), NULL, 0);
         const float *from = pod_interp_data(b.it, x), *got = pod_interp_data(b.it, back);
         for (int i = 0; i < COUNT; i++) {
             const float want = pod_bf16_to_f32(pod_bf16_from_f32(from[i]));
@@ -305,7 +310,7 @@ static void sums_travel(void)
 /* Three parts in turn, from zeros on. */
 static void parts_are_added_up(void)
 {
-    for (int t = 0; t < N_TARGETS; t++) {
+    for (int t = 0; t < OP_N_TARGETS; t++) {
         bench b = open_bench();
         const int32_t in_time = 1;
         pod_value x = tensor_input(b.g, "x"), sum[4];
@@ -314,7 +319,7 @@ static void parts_are_added_up(void)
         for (int k = 0; k < 3; k++)
             sum[k + 1] = pod_op_add1(b.g, pod_op_find("accumulate"), &in_time, sizeof in_time,
                                      (const pod_value[]){sum[k], x}, 2);
-        run_bench(&b, target_cpu(t), NULL, NULL, 0);
+        run_bench(&b, op_target_cpu(t), NULL, 0);
         const float *from = pod_interp_data(b.it, x), *got = pod_interp_data(b.it, sum[3]);
         for (int i = 0; i < COUNT; i++)
             POD_CHECK(got[i] == from[i] + from[i] + from[i], "3 x %.9g is %.9g", (double)from[i],
@@ -327,12 +332,12 @@ static void correct_answers_are_counted(void)
 {
     const float logits[5][3] = {{1, 3, 2}, {3, 1, 2}, {0, 0, 1}, {1, 1, 0}, {5, 4, 3}};
     const int32_t labels[5] = {1, 1, 2, 0, -1}; /* right, wrong, right, right, padding */
-    for (int t = 0; t < N_TARGETS; t++) {
+    for (int t = 0; t < OP_N_TARGETS; t++) {
         bench b = open_bench();
         pod_value x = pod_input(b.g, "x", pod_type_of(POD_F32, 2, (int64_t[]){5, 3}), 0);
         pod_value l = pod_input(b.g, "labels", pod_type_of(POD_I32, 1, (int64_t[]){5}), 0);
         pod_value n = pod_count_correct(b.g, x, l);
-        POD_CHECK_OK(pod_interp_create(b.g, target_cpu(t), &b.it));
+        POD_CHECK_OK(pod_interp_create(b.g, op_target_cpu(t), &b.it));
         memcpy(pod_interp_data(b.it, x), logits, sizeof logits);
         memcpy(pod_interp_data(b.it, l), labels, sizeof labels);
         pod_interp_run(b.it, -1);
@@ -388,12 +393,12 @@ static void images_are_normalized(void)
 {
     const float mean[2] = {0.25f, 0.5f}, std[2] = {0.5f, 2.0f};
     static const pod_dtype to[] = {POD_F32, POD_BF16};
-    for (int t = 0; t < N_TARGETS; t++)
+    for (int t = 0; t < OP_N_TARGETS; t++)
         for (int k = 0; k < 2; k++) {
             bench b = open_bench();
             pod_value x = pod_input(b.g, "x", pod_type_of(POD_U8, 4, (int64_t[]){2, 3, 3, 2}), 0);
             pod_value y = pod_normalize(b.g, x, mean, std, to[k]);
-            POD_CHECK_OK(pod_interp_create(b.g, target_cpu(t), &b.it));
+            POD_CHECK_OK(pod_interp_create(b.g, op_target_cpu(t), &b.it));
             uint8_t *bytes = pod_interp_data(b.it, x);
             for (int i = 0; i < 36; i++) bytes[i] = (uint8_t)(i * 255 / 35);
             pod_interp_run(b.it, -1);
@@ -412,11 +417,11 @@ static void images_are_normalized(void)
 /* The moving statistics go a part of the way to those of the batch; the biased variance. */
 static void moving_statistics_follow(void)
 {
-    for (int t = 0; t < N_TARGETS; t++) {
+    for (int t = 0; t < OP_N_TARGETS; t++) {
         bench b = open_bench();
         pod_value x = pod_input(b.g, "x", pod_type_of(POD_F32, 2, (int64_t[]){COUNT, 1}), 0);
         pod_batchnorm(b.g, x, (pod_batchnorm_attr){.momentum = 0.75f, .eps = 1e-3f, .train = true});
-        run_bench(&b, target_cpu(t), NULL, NULL, 0);
+        run_bench(&b, op_target_cpu(t), NULL, 0);
         double sum = 0;
         for (int i = 0; i < COUNT; i++) sum += pod_interp_get(b.it, x, i);
         const double mean = sum / COUNT, var = sum_sq(&b, x) / COUNT - mean * mean;
@@ -499,189 +504,13 @@ static void in_place_agrees_with_apart(void)
     static const pod_dtype travel[] = {POD_F32, POD_BF16};
     int n;
     const op_case *c = op_cases(&n);
-    for (int t = 0; t < N_TARGETS; t++)
+    for (int t = 0; t < OP_N_TARGETS; t++)
         for (int i = 0; i < n; i++)
             for (int k = 0; k < 2; k++) {
-                ran r = run_case(&c[i], 12, travel[k], target_cpu(t));
+                ran r = run_case(&c[i], 12, travel[k], op_target_cpu(t));
                 pod_interp_check_in_place(r.it);
                 close_ran(&r);
             }
-}
-
-/* ---- fused ops ----------------------------------------------------------------------------- */
-
-/* What travels between layers, and what convolutions work in. */
-typedef struct precision {
-    pod_dtype travel, in_conv;
-} precision;
-
-static pod_value conv(pod_graph *g, pod_value x, int64_t k, int side, precision p)
-{
-    const int64_t c = pod_graph_type(g, x)->shape.dim[3];
-    pod_value w = pod_weight(g, "w", (pod_shape){4, {k, side, side, c}}, (pod_init){POD_INIT_HE, 1},
-                             POD_ROLE_WEIGHT);
-    x = pod_cast(g, x, p.in_conv);
-    x = pod_conv2d(g, x, w, (pod_conv2d_attr){.stride = 1, .pad = side / 2});
-    return pod_cast(g, x, p.travel);
-}
-
-static pod_value conv_bn(pod_graph *g, const char *name, pod_value x, int64_t k, int side,
-                         precision p)
-{
-    const pod_batchnorm_attr bn = {.eps = 1e-2f, .train = true, .gamma = {POD_INIT_ONE, 1}};
-    pod_scope_begin(g, "%s", name);
-    x = pod_batchnorm(g, conv(g, x, k, side, p), bn);
-    pod_scope_end(g);
-    return x;
-}
-
-/* Every pattern at least once: a normalization with and without an activation that a convolution
- * alone reads, residuals plain and normalized, a dense layer with each end. */
-static op_graph fusible_graph(precision p)
-{
-    op_graph og = {0};
-    POD_CHECK_OK(pod_arena_create(NULL, &og.arena));
-    POD_CHECK_OK(pod_graph_create(og.arena, &og.g));
-    pod_graph *g = og.g;
-    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, (const int64_t[]){3, 5, 5, 2}), 0);
-    x = pod_relu(g, conv_bn(g, "stem", pod_cast(g, x, p.travel), 3, 3, p));
-    pod_value y = conv_bn(g, "b", pod_relu(g, conv_bn(g, "a", x, 4, 3, p)), 3, 3, p);
-    x = pod_relu(g, pod_add(g, y, x));
-    y = conv_bn(g, "d", conv_bn(g, "c", x, 4, 1, p), 5, 3, p);
-    x = pod_relu(g, pod_add(g, y, conv_bn(g, "e", x, 5, 1, p)));
-    x = pod_add(g, x, conv_bn(g, "f", x, 5, 1, p));
-    x = pod_relu(g, conv_bn(g, "g", x, 3, 3, p));
-    x = conv(g, x, 3, 3, p);
-    pod_scope_begin(g, "last");
-    pod_value bias =
-        pod_weight(g, "b", (pod_shape){1, {3}}, (pod_init){POD_INIT_NORMAL, 1}, POD_ROLE_BIAS);
-    x = pod_bias_add(g, conv(g, x, 3, 1, p), bias);
-    if (p.in_conv == POD_F32) x = pod_relu(g, x); /* near 0 a rounding to bfloat16 changes sides */
-    pod_scope_end(g);
-    pod_scope_begin(g, "h");
-    x = pod_relu(g, pod_dense(g, pod_mean_pool(g, x), 6, true));
-    pod_scope_end(g);
-    pod_scope_begin(g, "logits");
-    x = pod_cast(g, pod_dense(g, x, 4, true), POD_F32);
-    pod_scope_end(g);
-    og.r = pod_input(g, "r", *pod_graph_type(g, x), 0);
-    og.loss = pod_test_weigh(g, x, og.r);
-    og.grad = POD_ARENA_NEW(og.arena, pod_value, pod_graph_n_variables(g));
-    POD_CHECK_OK(pod_pass_grad(g, og.loss, og.grad));
-    return og;
-}
-
-/* A block of EfficientNet: what it does to gradients is in no other graph. */
-static op_graph squeezed_graph(precision p)
-{
-    op_graph og = {0};
-    POD_CHECK_OK(pod_arena_create(NULL, &og.arena));
-    POD_CHECK_OK(pod_graph_create(og.arena, &og.g));
-    pod_graph *g = og.g;
-    const pod_batchnorm_attr bn = {.eps = 1e-2f, .train = true, .gamma = {POD_INIT_ONE, 1}};
-    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 4, (const int64_t[]){3, 6, 6, 2}), 0);
-    x = pod_swish(g, conv_bn(g, "expand", pod_cast(g, x, p.travel), 6, 1, p));
-    pod_scope_begin(g, "depthwise");
-    pod_value w = pod_weight(g, "w", (pod_shape){3, {3, 3, 6}}, (pod_init){POD_INIT_NORMAL, 0.5f},
-                             POD_ROLE_WEIGHT);
-    x = pod_depthwise2d(g, pod_cast(g, x, p.in_conv), w,
-                        (pod_conv2d_attr){.stride = 2, .same = true});
-    x = pod_swish(g, pod_batchnorm(g, pod_cast(g, x, p.travel), bn));
-    pod_scope_end(g);
-    pod_scope_begin(g, "squeeze");
-    pod_value s = pod_sigmoid(g, pod_dense(g, pod_mean_pool(g, x), 6, true));
-    x = pod_gate_by(g, x, s);
-    pod_scope_end(g);
-    x = pod_mean_pool(g, pod_swish(g, conv_bn(g, "project", x, 4, 1, p)));
-    pod_scope_begin(g, "logits");
-    x = pod_cast(g, pod_dense(g, x, 4, true), POD_F32);
-    pod_scope_end(g);
-    og.r = pod_input(g, "r", *pod_graph_type(g, x), 0);
-    og.loss = pod_test_weigh(g, x, og.r);
-    og.grad = POD_ARENA_NEW(og.arena, pod_value, pod_graph_n_variables(g));
-    POD_CHECK_OK(pod_pass_grad(g, og.loss, og.grad));
-    return og;
-}
-
-/* |got - want| / |want| of what a variable's gradient is in both */
-static double gradient_distance(const op_graph *got, pod_interp *got_it, const op_graph *want,
-                                pod_interp *want_it, int variable)
-{
-    const pod_value g = got->grad[variable], w = want->grad[variable];
-    const int64_t n = pod_shape_count(&pod_graph_type(want->g, w)->shape);
-    double apart = 0, size = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const double of = pod_interp_get(want_it, w, i), d = pod_interp_get(got_it, g, i) - of;
-        apart += d * d;
-        size += of * of;
-    }
-    return sqrt(apart / size);
-}
-
-static bool has_node(const pod_graph *g, const char *op, int n_in)
-{
-    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
-        const pod_node *n = pod_graph_node(g, i);
-        if (strcmp(n->op->name, op) == 0 && n->n_in == n_in) return true;
-    }
-    return false;
-}
-
-/* Sums in another order, and in bfloat16 some roundings fewer: the gradients of 30 nodes one behind
- * another stay together by as many roundings. */
-static op_graph check_fused(op_graph *og, pod_dtype travel, uint32_t cpu, int least_fused)
-{
-    int n_fused;
-    const op_graph fused = op_graph_fuse(og, cpu, &n_fused);
-    pod_interp *it = NULL, *fused_it = NULL;
-    POD_CHECK_OK(pod_interp_create(og->g, cpu, &it));
-    POD_CHECK_OK(pod_interp_create(fused.g, cpu, &fused_it));
-    op_fill(it, og->g, 3, false);
-    op_fill(fused_it, fused.g, 3, false);
-    pod_interp_run(it, -1);
-    pod_interp_run(fused_it, -1);
-    for (int i = 0; i < pod_graph_n_variables(og->g); i++) {
-        if (!og->grad[i].id) continue;
-        const double off = gradient_distance(&fused, fused_it, og, it, i);
-        POD_CHECK(off <= 60 * pod_test_roundoff(travel), "%s: the gradient of '%s' is off by %g",
-                  pod_dtype_name(travel), pod_graph_variable(og->g, i)->name, off);
-    }
-    pod_interp_check_in_place(fused_it);
-    POD_CHECK(n_fused >= least_fused, "%d fused", n_fused);
-    pod_interp_destroy(it);
-    pod_interp_destroy(fused_it);
-    return fused;
-}
-
-/* Nothing that batch norm reads is widened for it. */
-static bool reads_no_cast(const op_graph *og)
-{
-    for (int32_t i = 0; i < pod_graph_n_nodes(og->g); i++) {
-        const pod_node *n = pod_graph_node(og->g, i);
-        const bool is_bn = strncmp(n->op->name, "bn_", 3) == 0;
-        if (is_bn && strcmp(pod_graph_maker(og->g, n->in[0])->op->name, "cast") == 0) return false;
-    }
-    return true;
-}
-
-static void fused_agree_with_plain(void)
-{
-    static const precision all[] = {{POD_F32, POD_F32}, {POD_BF16, POD_BF16}, {POD_F32, POD_BF16}};
-    for (int t = 0; t < N_TARGETS; t++)
-        for (int k = 0; k < 3; k++) {
-            op_graph og = fusible_graph(all[k]);
-            const op_graph fused = check_fused(&og, all[k].in_conv, target_cpu(t), 8);
-            POD_CHECK(has_node(fused.g, "bn_grad_sums_of", 6), "no sum is made as it is read");
-            POD_CHECK(reads_no_cast(&fused), "batch norm reads a cast");
-            op_graph_close(&og);
-            og = squeezed_graph(all[k]);
-            const op_graph squeezed = check_fused(&og, all[k].in_conv, target_cpu(t), 8);
-            POD_CHECK(has_node(squeezed.g, "bn_grad_sums_swish", 6), "no swish is fused");
-            POD_CHECK(has_node(squeezed.g, "gate_mean_grad", 3), "no gate is fused");
-            POD_CHECK(has_node(squeezed.g, "depthwise2d_sums", 2), "no depthwise sums");
-            POD_CHECK(reads_no_cast(&squeezed), "batch norm reads a cast");
-            op_graph_close(&og);
-        }
 }
 
 /* ---- completeness -------------------------------------------------------------------------- */
@@ -713,18 +542,15 @@ static void rmsprop_follows_its_formula(void)
     const pod_rmsprop_update_attr attr = {
         .rho = .875f, .momentum = .5f, .eps = .25f, .decay = .125f};
     const float lr = 0.125f;
-    for (int t = 0; t < N_TARGETS; t++) {
+    for (int t = 0; t < OP_N_TARGETS; t++) {
         bench b = open_bench();
         pod_value w = state(b.g, "w", POD_ROLE_WEIGHT), s = state(b.g, "s", POD_ROLE_STATE);
         pod_value v = state(b.g, "v", POD_ROLE_STATE), g = tensor_input(b.g, "grad");
         pod_rmsprop_update(b.g, w, s, v, g, scalar_input(b.g, "lr"), attr);
-        POD_CHECK_OK(pod_graph_finish(b.g));
-        POD_CHECK_OK(pod_interp_create(b.g, target_cpu(t), &b.it));
-        op_fill(b.it, b.g, 5, false);
+        fill_bench(&b, op_target_cpu(t));
         for (int i = 0; i < COUNT; i++) ((float *)pod_interp_data(b.it, s))[i] = 1;
-        *(float *)pod_interp_data(b.it, pod_graph_input(b.g, 1)->value) = lr;
-        pod_interp_run(b.it, -1);
-        pod_interp_check_in_place(b.it);
+        set_scalar(&b, "lr", lr);
+        run_filled(&b);
         double want_s[COUNT], want_v[COUNT], want_w[COUNT];
         for (int i = 0; i < COUNT; i++) {
             const double w0 = pod_interp_get(b.it, w, i);
@@ -749,12 +575,7 @@ static void averages_move(void)
         bench b = open_bench();
         pod_value mean = state(b.g, "mean", POD_ROLE_STATE), value = tensor_input(b.g, "value");
         pod_ema_update(b.g, mean, value, scalar_input(b.g, "step"), 0.9375f);
-        POD_CHECK_OK(pod_graph_finish(b.g));
-        POD_CHECK_OK(pod_interp_create(b.g, pod_cpu_features(), &b.it));
-        op_fill(b.it, b.g, 6, false);
-        *(float *)pod_interp_data(b.it, pod_graph_input(b.g, 1)->value) = steps[k];
-        pod_interp_run(b.it, -1);
-        pod_interp_check_in_place(b.it);
+        run_bench(&b, pod_cpu_features(), "step", steps[k]);
         const double t = (double)steps[k], early = (1 + t) / (10 + t);
         const double d = t <= 1 ? 0 : early < 0.9375 ? early : 0.9375;
         double want[COUNT];
@@ -765,38 +586,18 @@ static void averages_move(void)
     }
 }
 
-static CU_TestInfo formula_tests[] = {
-    {"momentum", momentum_follows_its_formula},
-    {"adam_and_lamb", adam_and_lamb_follow_their_formulas},
-    {"adam_norms_wide", adam_norms_are_alike},
-    {"rmsprop", rmsprop_follows_its_formula},
-    {"moving_averages", averages_move},
-    {"sums_and_constants", sums_and_constants},
-    {"loss_and_gradient_in_one", loss_and_gradient_in_one},
-    {"to_wire_and_from_wire", sums_travel},
-    {"zeros_and_accumulate", parts_are_added_up},
-    {"count_correct", correct_answers_are_counted},
-    {"drop", some_are_left_out},
-    {"normalize", images_are_normalized},
-    {"moving_statistics", moving_statistics_follow},
-    CU_TEST_INFO_NULL,
-};
-static CU_TestInfo agreement_tests[] = {
-    {"fast_and_reference", fast_kernels_agree_with_the_reference},
-    {"fast_and_reference_bf16", fast_bf16_kernels_agree_with_the_reference},
-    {"bf16_and_f32", bf16_agrees_with_f32},
-    {"in_place_and_apart", in_place_agrees_with_apart},
-    {"fused_and_plain", fused_agree_with_plain},
-    CU_TEST_INFO_NULL,
-};
-static CU_TestInfo completeness_tests[] = {
-    {"every_op_was_run", every_op_was_run},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"formula", NULL, NULL, NULL, NULL, formula_tests},
-    {"agreement", NULL, NULL, NULL, NULL, agreement_tests},
-    {"completeness", NULL, NULL, NULL, NULL, completeness_tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("op_values", {"momentum", momentum_follows_its_formula},
+               {"adam_and_lamb", adam_and_lamb_follow_their_formulas},
+               {"adam_norms_wide", adam_norms_are_alike}, {"rmsprop", rmsprop_follows_its_formula},
+               {"moving_averages", averages_move}, {"sums_and_constants", sums_and_constants},
+               {"loss_and_gradient_in_one", loss_and_gradient_in_one},
+               {"to_wire_and_from_wire", sums_travel}, {"zeros_and_accumulate", parts_are_added_up},
+               {"count_correct", correct_answers_are_counted}, {"drop", some_are_left_out},
+               {"normalize", images_are_normalized},
+               {"moving_statistics", moving_statistics_follow},
+               {"fast_and_reference", fast_kernels_agree_with_the_reference},
+               {"fast_and_reference_bf16", fast_bf16_kernels_agree_with_the_reference},
+               {"bf16_and_f32", bf16_agrees_with_f32},
+               {"in_place_and_apart", in_place_agrees_with_apart},
+               {"fused_and_plain", op_fused_agree_with_plain},
+               {"every_op_was_run", every_op_was_run});

@@ -1,5 +1,5 @@
-/* runtime/ops: what builders and inference refuse, how types spread over a mesh, and costs. The
- * numbers that ops compute are tested in test_op_values.c and test_grad.c. */
+/* runtime/ops: how types spread over a mesh, what inference refuses, and costs. What builders refuse is
+ * in test_op_refusals.c, the numbers that ops compute in test_op_values.c and test_grad.c. */
 #include <math.h>
 
 #include "kernels/base/assert.h"
@@ -7,7 +7,7 @@
 #include "runtime/ops/ops.h"
 #include "runtime/passes/passes.h"
 #include "tests/harness/harness.h"
-#include "tests/harness/interp.h"
+#include "tests/unit/runtime/graph/op_cases.h"
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
@@ -25,246 +25,6 @@ static void finds_every_op(void)
     }
     CU_ASSERT_PTR_NULL(pod_op_find("conv3d"));
     CU_ASSERT_PTR_NULL(pod_op_find(""));
-}
-
-/* ---- refusals ------------------------------------------------------------------------------ */
-
-static pod_value f32(pod_graph *g, const char *name, int n_dims, const int64_t dim[])
-{
-    return pod_input(g, name, pod_type_of(POD_F32, n_dims, dim), 0);
-}
-#define F32(g, name, ...)                                                       \
-    f32((g), (name), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
-        (const int64_t[]){__VA_ARGS__})
-
-static pod_value ints(pod_graph *g, pod_dtype t, int n_dims, const int64_t dim[])
-{
-    return pod_input(g, "ints", pod_type_of(t, n_dims, dim), 0);
-}
-#define INTS(g, t, ...)                                                       \
-    ints((g), (t), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
-         (const int64_t[]){__VA_ARGS__})
-
-static void matmul_inner(pod_graph *g)
-{
-    pod_matmul(g, F32(g, "a", 4, 3), F32(g, "b", 4, 5), (pod_matmul_attr){.c_dtype = POD_F32});
-}
-static void matmul_transposed(pod_graph *g)
-{
-    pod_matmul(g, F32(g, "a", 4, 3), F32(g, "b", 3, 5),
-               (pod_matmul_attr){.trans_a = true, .c_dtype = POD_F32});
-}
-static void matmul_types(pod_graph *g)
-{
-    pod_matmul(g, F32(g, "a", 4, 3), pod_cast(g, F32(g, "b", 3, 5), POD_BF16),
-               (pod_matmul_attr){.c_dtype = POD_F32});
-}
-static void matmul_batch(pod_graph *g)
-{
-    pod_matmul(g, F32(g, "a", 2, 4, 3), F32(g, "b", 3, 3, 5),
-               (pod_matmul_attr){.c_dtype = POD_F32});
-}
-static void matmul_result(pod_graph *g)
-{
-    pod_matmul(g, F32(g, "a", 4, 3), F32(g, "b", 3, 5), (pod_matmul_attr){.c_dtype = POD_I32});
-}
-static void conv_channels(pod_graph *g)
-{
-    pod_conv2d(g, F32(g, "x", 2, 8, 8, 3), F32(g, "w", 6, 3, 3, 4),
-               (pod_conv2d_attr){.stride = 1, .pad = 1});
-}
-static void conv_small(pod_graph *g)
-{
-    pod_conv2d(g, F32(g, "x", 2, 2, 8, 3), F32(g, "w", 6, 5, 3, 3),
-               (pod_conv2d_attr){.stride = 1, .pad = 1});
-}
-static void conv_dims(pod_graph *g)
-{
-    pod_conv2d(g, F32(g, "x", 2, 8, 3), F32(g, "w", 6, 3, 3, 3),
-               (pod_conv2d_attr){.stride = 1, .pad = 1});
-}
-static void conv_stride(pod_graph *g)
-{
-    pod_conv2d(g, F32(g, "x", 2, 8, 8, 3), F32(g, "w", 6, 3, 3, 3), (pod_conv2d_attr){.pad = 1});
-}
-static void depthwise_channels(pod_graph *g)
-{
-    pod_depthwise2d(g, F32(g, "x", 2, 8, 8, 3), F32(g, "w", 3, 3, 4),
-                    (pod_conv2d_attr){.stride = 1});
-}
-static void depthwise_small(pod_graph *g)
-{
-    pod_depthwise2d(g, F32(g, "x", 2, 2, 8, 3), F32(g, "w", 5, 3, 3),
-                    (pod_conv2d_attr){.stride = 1, .pad = 1});
-}
-static void depthwise_dims(pod_graph *g)
-{
-    pod_depthwise2d(g, F32(g, "x", 2, 8, 8, 3), F32(g, "w", 3, 3, 3, 1),
-                    (pod_conv2d_attr){.stride = 1});
-}
-static void depthwise_padding(pod_graph *g)
-{
-    pod_depthwise2d(g, F32(g, "x", 2, 8, 8, 3), F32(g, "w", 3, 3, 3),
-                    (pod_conv2d_attr){.stride = 1, .pad = -1});
-}
-static void dense_images(pod_graph *g) { pod_dense(g, F32(g, "x", 2, 8, 8, 3), 10, true); }
-static void cast_ints(pod_graph *g) { pod_cast(g, INTS(g, POD_I32, 4), POD_F32); }
-static void cast_to_ints(pod_graph *g) { pod_cast(g, F32(g, "x", 4), POD_I32); }
-static void relu_ints(pod_graph *g) { pod_relu(g, INTS(g, POD_U8, 4, 4)); }
-static void add_shapes(pod_graph *g) { pod_add(g, F32(g, "a", 4, 3), F32(g, "b", 3, 4)); }
-static void add_types(pod_graph *g)
-{
-    pod_add(g, F32(g, "a", 4, 3), pod_cast(g, F32(g, "b", 4, 3), POD_BF16));
-}
-static void bias_length(pod_graph *g) { pod_bias_add(g, F32(g, "x", 4, 3), F32(g, "b", 4)); }
-static void axpby_bf16(pod_graph *g) { pod_scale(g, 2, pod_cast(g, F32(g, "x", 4), POD_BF16)); }
-static void axpby_shapes(pod_graph *g) { pod_axpby(g, 1, F32(g, "x", 4, 3), 1, F32(g, "z", 12)); }
-static void normalize_floats(pod_graph *g)
-{
-    pod_normalize(g, F32(g, "x", 1, 2, 2, 1), (float[]){0}, (float[]){1}, POD_F32);
-}
-static void normalize_channels(pod_graph *g)
-{
-    const float many[POD_MAX_CHANNELS + 1] = {1, 1, 1, 1, 1};
-    pod_normalize(g, INTS(g, POD_U8, 1, 2, 2, 5), many, many, POD_F32);
-}
-static void normalize_std(pod_graph *g)
-{
-    pod_normalize(g, INTS(g, POD_U8, 1, 2, 2, 1), (float[]){0}, (float[]){0}, POD_F32);
-}
-static void reshape_count(pod_graph *g)
-{
-    pod_reshape(g, F32(g, "x", 4, 3), (pod_shape){2, {4, 4}});
-}
-static void reshape_first(pod_graph *g)
-{
-    pod_reshape(g, F32(g, "x", 4, 3), (pod_shape){2, {3, 4}});
-}
-static void batchnorm_ints(pod_graph *g)
-{
-    pod_batchnorm(g, INTS(g, POD_I32, 4, 3), (pod_batchnorm_attr){.train = true});
-}
-static void batchnorm_vector(pod_graph *g)
-{
-    pod_batchnorm(g, F32(g, "x", 4), (pod_batchnorm_attr){.train = true});
-}
-static void pool_small(pod_graph *g)
-{
-    pod_max_pool(g, F32(g, "x", 1, 2, 2, 3), (pod_max_pool_attr){5, 1, 1});
-}
-static void pool_pad(pod_graph *g)
-{
-    pod_max_pool(g, F32(g, "x", 1, 8, 8, 3), (pod_max_pool_attr){2, 1, 2});
-}
-static void mean_pool_matrix(pod_graph *g) { pod_mean_pool(g, F32(g, "x", 4, 3)); }
-static void loss_labels(pod_graph *g)
-{
-    pod_softmax_loss(g, F32(g, "x", 4, 3), INTS(g, POD_I32, 5),
-                     (pod_softmax_loss_attr){.scale = 1});
-}
-static void loss_label_type(pod_graph *g)
-{
-    pod_softmax_loss(g, F32(g, "x", 4, 3), F32(g, "labels", 4),
-                     (pod_softmax_loss_attr){.scale = 1});
-}
-static void loss_bf16(pod_graph *g)
-{
-    pod_count_correct(g, pod_cast(g, F32(g, "x", 4, 3), POD_BF16), INTS(g, POD_I32, 4));
-}
-static void momentum_rate(pod_graph *g)
-{
-    const pod_shape s = {1, {4}};
-    pod_value w = pod_weight(g, "w", s, (pod_init){POD_INIT_ONE, 1}, POD_ROLE_WEIGHT);
-    pod_value v = pod_variable(g, "v", s, (pod_init){.kind = POD_INIT_ZERO}, POD_ROLE_STATE);
-    pod_momentum_update(g, w, v, F32(g, "grad", 4), F32(g, "lr", 1), (pod_value){0}, (pod_value){0},
-                        (pod_momentum_attr){.momentum = 0.9f});
-}
-static void momentum_shape(pod_graph *g)
-{
-    pod_value w =
-        pod_weight(g, "w", (pod_shape){1, {4}}, (pod_init){POD_INIT_ONE, 1}, POD_ROLE_WEIGHT);
-    pod_value v = pod_variable(g, "v", (pod_shape){1, {4}}, (pod_init){.kind = POD_INIT_ZERO},
-                               POD_ROLE_STATE);
-    pod_momentum_update(g, w, v, F32(g, "u", 5), pod_fill(g, 1), (pod_value){0}, (pod_value){0},
-                        (pod_momentum_attr){.momentum = 0.9f});
-}
-static void input_twice(pod_graph *g) { (void)F32(g, "x", 1), (void)F32(g, "x", 1); }
-static void input_empty(pod_graph *g) { (void)F32(g, "x", 4, 0); }
-static void variable_twice(pod_graph *g)
-{
-    for (int i = 0; i < 2; i++)
-        pod_weight(g, "w", (pod_shape){1, {4}}, (pod_init){POD_INIT_ONE, 1}, POD_ROLE_WEIGHT);
-}
-static void nothing_passed_on(pod_graph *g) { pod_relu(g, (pod_value){0}); }
-
-/* The text names what is wrong with its shapes; all are made in scope "unit1". */
-static const struct {
-    void (*build)(pod_graph *g);
-    pod_status status;
-    const char *text;
-} refusals[] = {
-    {matmul_inner, POD_E_SHAPE, "matmul: a is f32 (4, 3), b is f32 (4, 5)"},
-    {matmul_transposed, POD_E_SHAPE, "a is f32 (4, 3) transposed, b is f32 (3, 5)"},
-    {matmul_types, POD_E_SHAPE, "a is f32 (4, 3), b is bf16 (3, 5)"},
-    {matmul_batch, POD_E_SHAPE, "a is f32 (2, 4, 3), b is f32 (3, 3, 5)"},
-    {matmul_result, POD_E_SHAPE, "the result is i32 (4, 5), need f32 or bf16"},
-    {conv_channels, POD_E_SHAPE,
-     "conv2d: x is f32 (2, 8, 8, 3), the filter is f32 (6, 3, 3, 4), stride 1, padding 1"},
-    {conv_small, POD_E_SHAPE, "x is f32 (2, 2, 8, 3), the filter is f32 (6, 5, 3, 3)"},
-    {conv_dims, POD_E_SHAPE, "x is f32 (2, 8, 3), need 4 dimensions"},
-    {conv_stride, POD_E_INVALID, "stride 0"},
-    {depthwise_channels, POD_E_SHAPE, "x is f32 (2, 8, 8, 3), the filter is f32 (3, 3, 4)"},
-    {depthwise_small, POD_E_SHAPE, "stride 1, padding 1: they do not fit"},
-    {depthwise_dims, POD_E_SHAPE, "the filter is f32 (3, 3, 3, 1), need 3 dimensions"},
-    {depthwise_padding, POD_E_INVALID, "stride 1, padding -1"},
-    {dense_images, POD_E_SHAPE, "input is f32 (2, 8, 8, 3), need (N, F)"},
-    {cast_ints, POD_E_SHAPE, "x is i32 (4), need f32 or bf16"},
-    {cast_to_ints, POD_E_SHAPE, "the result is i32 (4)"},
-    {relu_ints, POD_E_SHAPE, "x is u8 (4, 4)"},
-    {add_shapes, POD_E_SHAPE, "a is f32 (4, 3), b is f32 (3, 4)"},
-    {add_types, POD_E_SHAPE, "a is f32 (4, 3), b is bf16 (4, 3)"},
-    {bias_length, POD_E_SHAPE,
-     "the bias is f32 (4), need f32 and the last dimension of f32 (4, 3)"},
-    {axpby_bf16, POD_E_SHAPE, "x is bf16 (4), need f32"},
-    {axpby_shapes, POD_E_SHAPE, "x is f32 (4, 3), z is f32 (12)"},
-    {normalize_floats, POD_E_SHAPE, "images is f32 (1, 2, 2, 1), need u8"},
-    {normalize_channels, POD_E_SHAPE, "images are u8 (1, 2, 2, 5), need at most 4 channels"},
-    {normalize_std, POD_E_INVALID, "std[0] is 0"},
-    {reshape_count, POD_E_SHAPE, "x is f32 (4, 3), cannot become (4, 4)"},
-    {reshape_first, POD_E_SHAPE, "x is f32 (4, 3), cannot become (3, 4)"},
-    {batchnorm_ints, POD_E_SHAPE, "bn_sums: x is i32 (4, 3)"},
-    {batchnorm_vector, POD_E_SHAPE, "x is f32 (4), need"},
-    {pool_small, POD_E_SHAPE, "x is f32 (1, 2, 2, 3), too small for a window of 5 with padding 1"},
-    {pool_pad, POD_E_INVALID, "window 2, stride 1, padding 2"},
-    {mean_pool_matrix, POD_E_SHAPE, "x is f32 (4, 3), need 4 dimensions"},
-    {loss_labels, POD_E_SHAPE, "labels are i32 (5), logits are f32 (4, 3)"},
-    {loss_label_type, POD_E_SHAPE, "labels is f32 (4), need i32"},
-    {loss_bf16, POD_E_SHAPE, "logits is bf16 (4, 3), need f32"},
-    {momentum_rate, POD_E_SHAPE, "lr or step is f32 (1), need a scalar f32"},
-    {momentum_shape, POD_E_SHAPE, "w is f32 (4), a state or gradient is f32 (5)"},
-    {input_twice, POD_E_INVALID, "input 'x' exists already"},
-    {input_empty, POD_E_SHAPE, "input 'x' is f32 (4, 0), need positive dimensions"},
-    {variable_twice, POD_E_INVALID, "variable 'unit1/w' exists already"},
-    {nothing_passed_on, POD_E_INVALID, "an input is nothing"},
-};
-
-static void builders_refuse(void)
-{
-    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
-        pod_graph *g;
-        POD_CHECK_OK(pod_graph_create(pod_test_arena(), &g));
-        pod_scope_begin(g, "unit1");
-        refusals[i].build(g);
-        POD_CHECK_FAILS(pod_graph_finish(g), refusals[i].status, refusals[i].text);
-        POD_CHECK(strstr(pod_error_text(), "in 'unit1'"), "no scope in '%s'", pod_error_text());
-        /* what fails passes on: nothing more is added, nothing replaces the first cause */
-        const int32_t n = pod_graph_n_nodes(g);
-        pod_value x = pod_relu(g, F32(g, "later", 2, 2));
-        x = pod_batchnorm(g, x, (pod_batchnorm_attr){.train = true});
-        x = pod_dense(g, pod_cast(g, x, POD_BF16), 3, true);
-        CU_ASSERT(x.id == 0 && pod_graph_n_nodes(g) == n);
-        POD_CHECK_FAILS(pod_graph_finish(g), refusals[i].status, refusals[i].text);
-    }
 }
 
 /* ---- how types spread over a mesh ---------------------------------------------------------- */
@@ -627,27 +387,14 @@ static void costs_are_those_of_the_whole(void)
     }
 }
 
-static CU_TestInfo table_tests[] = {
-    {"finds_every_op", finds_every_op},
-    {"builders_refuse", builders_refuse},
-    {"costs_are_those_of_the_whole", costs_are_those_of_the_whole},
-    CU_TEST_INFO_NULL,
-};
-static CU_TestInfo spread_tests[] = {
-    {"samples_spread_through_training", samples_spread_through_training},
-    {"parts_pass_through_linear_ops", parts_pass_through_linear_ops},
-    {"values_are_dealt_out", values_are_dealt_out},
-    {"parts_are_added_up_in_time", parts_are_added_up_in_time},
-    {"inference_refuses_unlike_spreads", inference_refuses_unlike_spreads},
-    {"convolutions_split_only_samples", convolutions_split_only_samples},
-    {"matmul_splits_any_dimension", matmul_splits_any_dimension},
-    {"moments_count_their_group", moments_count_their_group},
-    {"gradients_count_their_group", gradients_count_their_group},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {"table", NULL, NULL, NULL, NULL, table_tests},
-    {"spread", NULL, NULL, NULL, NULL, spread_tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("ops", {"finds_every_op", finds_every_op},
+               {"costs_are_those_of_the_whole", costs_are_those_of_the_whole},
+               {"samples_spread_through_training", samples_spread_through_training},
+               {"parts_pass_through_linear_ops", parts_pass_through_linear_ops},
+               {"values_are_dealt_out", values_are_dealt_out},
+               {"parts_are_added_up_in_time", parts_are_added_up_in_time},
+               {"inference_refuses_unlike_spreads", inference_refuses_unlike_spreads},
+               {"convolutions_split_only_samples", convolutions_split_only_samples},
+               {"matmul_splits_any_dimension", matmul_splits_any_dimension},
+               {"moments_count_their_group", moments_count_their_group},
+               {"gradients_count_their_group", gradients_count_their_group});
