@@ -1,5 +1,5 @@
-/* Evaluation on all ranks: each takes its part of every batch of the test split; the padded tail
- * counts nowhere. */
+/* Evaluation on all ranks: each evaluates its part of every batch of the test split. Padding rows
+ * of the last batch do not count. */
 #ifndef MINIPOD_RUNTIME_TRAIN_EVAL_H
 #define MINIPOD_RUNTIME_TRAIN_EVAL_H
 
@@ -9,23 +9,23 @@
 
 typedef struct pod_eval_result {
     double loss;     /* mean over the samples, without label smoothing */
-    double accuracy; /* first answer right, 0 to 1 */
+    double accuracy; /* top-1, 0 to 1 */
     int64_t n_samples;
 } pod_eval_result;
 
-/* One pass over the loader's split, which holds n_samples. `e` runs an evaluation program
- * (network.h). E_NUMERIC when the loss is not finite, with the place where it began; `step`, after
- * which the weights are looked at, is for that text. A rank that cannot read its part ends the job.
- * `to` gets what each sample was taken for, of a program that shows logits; NULL: nobody does.
- * Collective: the same result on all ranks. */
+/* Evaluates the loader's split, which has n_samples samples, in one pass. `e` runs an evaluation
+ * program (network.h). E_NUMERIC if the loss is not finite, with the text of pod_exec_find_fault;
+ * `step`, the number of training steps done, is for that text. A rank that cannot read its samples
+ * aborts the job. `to`, if not NULL, receives the logits of each sample; the program must have the
+ * output logits. Collective: the same result on all ranks. */
 POD_MUST pod_status pod_evaluate(pod_exec *e, pod_loader *l, int64_t n_samples, pod_comm *comm,
                                  int64_t step, pod_predictions *to, pod_eval_result *out);
 
-/* The next batch, into the inputs of the program. A rank that fails says so and ends the job, for
- * the others are waiting in the step. */
+/* Feeds the next batch to the program. A rank on which that fails prints the error and aborts the
+ * job, because the others are already waiting in the step. */
 void pod_feed_next(pod_exec *e, pod_loader *l, pod_comm *comm, pod_batch *batch);
 
-/* The timeline takes what the loader's threads write down, until it forgets them. */
+/* Makes the timeline collect what the loader's threads record, until pod_timeline_forget. */
 void pod_feed_follow(const pod_loader *l, pod_timeline *tl);
 
 #endif

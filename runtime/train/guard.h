@@ -1,5 +1,5 @@
-/* What a run is asked to do to survive, and to account for: its log across attempts, checkpoints while
- * training goes on, the watchdog, faults that are injected. */
+/* The options of a run that concern failures: the log of all attempts, checkpoints during training,
+ * the watchdog, and injected faults. */
 #ifndef MINIPOD_RUNTIME_TRAIN_GUARD_H
 #define MINIPOD_RUNTIME_TRAIN_GUARD_H
 
@@ -14,25 +14,26 @@
 #include "runtime/goodput/goodput.h"
 #include "runtime/goodput/job_file.h"
 
-typedef struct pod_guard_plan { /* texts are the configuration's */
-    const char *out;            /* the run's folder, which exists; "": nothing is kept */
-    const char *resume; /* "": from the beginning; "auto": from what `out` has, if anything */
-    int attempt;        /* 0: to be found out */
-    int64_t save_every; /* steps; 0: at the end alone */
+typedef struct pod_guard_plan { /* texts are borrowed from the configuration */
+    const char *out;            /* the run's folder, which exists; "": no log, no checkpoints */
+    const char *resume;         /* a path; "": from the beginning; "auto": from `out`, if it has a
+                                   checkpoint */
+    int attempt;                /* 0: found from the run's folder */
+    int64_t save_every;         /* steps; 0: only at the end */
     int64_t keep_last, keep_every;
     bool keep_best;
     bool is_async;
-    double watchdog_s; /* 0: waits for ever */
+    double watchdog_s; /* 0: none */
     pod_fault fault[POD_MAX_FAULTS];
     int n_faults;
 } pod_guard_plan;
 
-/* E_INVALID: a fault that is none or of a rank that is not there; --checkpoint-every and --resume
- * auto without --out. */
+/* Fails with E_INVALID for a malformed fault, a fault that pod_inject_check refuses, and for
+ * --checkpoint-every or --resume auto without --out. */
 POD_MUST pod_status pod_guard_plan_from(const pod_config *c, int n_ranks, pod_guard_plan *out);
 
-/* Whether a run with this --resume and --out goes on from what its own folder has, as the same job:
- * "auto", that folder, or a checkpoint in it, by whatever name. Local. */
+/* Returns whether a run with this --resume and --out continues the job in its own folder: --resume
+ * is "auto", that folder, or a checkpoint in it, under any path. Local. */
 bool pod_guard_goes_on(const char *resume, const char *out);
 
 #endif

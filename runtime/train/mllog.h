@@ -1,21 +1,21 @@
 /* `:::MLLOG` lines, as mlperf_logging's compliance checker reads them.
  *
- * A run here is MLPerf-style and never an MLPerf result: the log names the model that ran and the
- * data it saw, says division open and unverified. Wall-clock times only: nothing of a virtual clock
- * may stand in such a log.
+ * A run is MLPerf-style and never an MLPerf result: the log names the model and the data, division
+ * open, and says that it is unverified. All times are wall-clock times, never virtual ones.
  *
- * Rank 0 writes, the others are silent. A record is one line in one write; numbers read back
- * equal; what is not finite becomes null (so an eval_accuracy must be finite, a null there ends the
- * checker). Times come from one clock. The file has its name from its first line on, and whole lines
- * always. The next attempt of a job goes on with what a killed one left: one log, with the run_start of the first attempt and one run_stop, as if nothing had
- * happened but a record minipod_attempt. The head stays that of the first attempt, for readers want
- * one global_batch_size; whoever trains tells in records of its own what is true from there on.
+ * Only rank 0 writes. A record is one line, written by one write call; numbers read back equal; NaN
+ * and infinity become null (eval_accuracy must be finite: the checker fails on null). The file has
+ * its final name from the first line on, and only complete lines. The next attempt of a killed job
+ * continues its log, so that there is one log with the run_start of the first attempt and one
+ * run_stop; a record minipod_attempt marks the new attempt. The hyper-parameters at the head stay
+ * those of the first attempt, because readers expect one global_batch_size; the trainer adds
+ * minipod_ records for what has changed.
  *
- * Order of a run, epochs counted from 1: pod_mllog_submission, init_start, seed,
- * global_batch_size, hyper-parameters, init_stop, run_start, train_samples and eval_samples (no
- * data are read before run_start, so nobody knows them earlier), then by epoch epoch_start,
- * epoch_stop, eval_start, eval_stop, eval_accuracy (a fraction; `epoch_num` beside each), at last
- * run_stop with `status` "success" only when the target was reached, else "aborted". */
+ * Order of a run, epochs counted from 1: pod_mllog_submission, init_start, seed, global_batch_size,
+ * hyper-parameters, init_stop, run_start, train_samples and eval_samples (which are unknown before
+ * run_start, because no data are read earlier), then for each epoch epoch_start, epoch_stop,
+ * eval_start, eval_stop, eval_accuracy (a fraction), each with `epoch_num`, at last run_stop with
+ * `status` "success" if the target was reached, else "aborted". */
 #ifndef MINIPOD_RUNTIME_TRAIN_MLLOG_H
 #define MINIPOD_RUNTIME_TRAIN_MLLOG_H
 
@@ -27,36 +27,37 @@
 
 typedef struct pod_mllog pod_mllog;
 
-/* `path` NULL, or a rank other than 0: a silent log. `clock` is copied. Records are held back until
- * it begins or goes on. E_IO, also while another process writes it. */
+/* Opens a log. With `path` NULL or a rank other than 0 it writes nothing. `clock` is copied.
+ * Records are held in memory until pod_mllog_begin. E_IO, also if another process is writing the
+ * file. */
 POD_MUST pod_status pod_mllog_open(const char *path, int rank, const pod_clock *clock,
                                    pod_mllog **out);
-typedef struct pod_mllog_left { /* by earlier attempts, until so many steps were done */
-    bool has_run;               /* a run_start of the job: there is a log to go on with */
-    int64_t run_start_ms;       /* its time */
+typedef struct pod_mllog_left { /* what earlier attempts wrote up to some step */
+    bool has_run;               /* there is a run_start of this job: the log can be continued */
+    int64_t run_start_ms;       /* time of that run_start */
     bool in_epoch;              /* an epoch_start that has no epoch_stop yet */
-    bool has_eval;              /* the evaluation behind the last of those steps, told to its end */
-    bool has_stop, has_success; /* a run_stop behind them, and what it says */
-    int64_t bytes, stop_bytes;  /* without and with that one */
+    bool has_eval;              /* the evaluation after the last of these steps is complete */
+    bool has_stop, has_success; /* a run_stop follows; its status is "success" */
+    int64_t bytes, stop_bytes;  /* length of the log without and with that run_stop */
 } pod_mllog_left;
 
-/* Reads what there is of the first `step` steps: whether a record is of later is told by
- * `minipod_step` in its metadata. A run_start before the job began is another job's; an
- * evaluation that was not told to its end is none. Nothing changes yet: the log can be
- * abandoned. */
+/* Reads the records of the first `step` steps; `minipod_step` in a record's metadata tells whether
+ * it is later. A run_start from before `job_began` belongs to another job; an incomplete evaluation
+ * does not count. The file is not changed: the log can still be abandoned. */
 POD_MUST pod_status pod_mllog_find(pod_mllog *l, pod_stamp job_began, int64_t step,
                                    pod_mllog_left *out);
-/* The log begins with what was held back; or, where `left` has a run, goes on behind that as this
- * attempt, and drops what was held back. E_WRITE, as of close, where the disk does not take a
- * record. */
+/* Begins to write. If left->has_run, continues the log behind left->bytes with a record
+ * minipod_attempt and drops the records held in memory; otherwise writes these to an empty file.
+ * Fails with E_WRITE, here or in pod_mllog_close, if a record cannot be written. */
 POD_MUST pod_status pod_mllog_begin(pod_mllog *l, const pod_mllog_left *left, int attempt,
                                     int64_t step);
-/* Where it has a run_stop, too: the log stays with that as it is, and nothing is put any more. */
+/* Call it instead if left->has_stop: keeps the log up to that run_stop, and ignores all further
+ * records. */
 POD_MUST pod_status pod_mllog_keep(pod_mllog *l, const pod_mllog_left *left);
-/* The first failure of any write. One that did not begin is abandoned. Releases l
- * either way. */
+/* Returns the first failure of any write. A log that did not begin is abandoned. Releases l in any
+ * case. */
 POD_MUST pod_status pod_mllog_close(pod_mllog *l);
-/* Leaves PATH, and what an earlier process left, as they were: for a run that could not begin. */
+/* Releases l and leaves the file at `path` as it was, for a run that could not begin. */
 void pod_mllog_abandon(pod_mllog *l);
 
 typedef struct pod_mllog_value {
@@ -96,16 +97,15 @@ static inline pod_mllog_value pod_mllog_text(const char *x)
     return (pod_mllog_value){.kind = POD_MLLOG_TEXT, .text = x};
 }
 
-/* A record; its place, and so file and lineno of its metadata, is that of the call. event_type
- * follows from the key: INTERVAL_START for ..._start, INTERVAL_END for ..._stop, else
- * POINT_IN_TIME.
+/* Writes a record. file and lineno in its metadata are those of the call. event_type follows from
+ * the key: INTERVAL_START for ..._start, INTERVAL_END for ..._stop, else POINT_IN_TIME.
  *
  *   pod_mllog_put(l, "seed", pod_mllog_int(seed));
  *   pod_mllog_put(l, "epoch_start", pod_mllog_null(), {"epoch_num", pod_mllog_int(epoch)});
  *
- * Keys of our own begin with minipod_ and contain none of the words that the reference checker
- * searches whole lines for; nor does the name of the calling file. Anything else is a fault of
- * ours. */
+ * Keys that MLPerf does not define begin with minipod_. Neither they nor the name of the calling
+ * file may contain a word that the reference checker searches whole lines for; an assertion checks
+ * that. */
 #define pod_mllog_put(l, key, ...) POD_MLLOG_PUT_((l), (key), __VA_ARGS__, POD_MLLOG_END_)
 #define POD_MLLOG_END_ \
     {                  \
@@ -118,10 +118,10 @@ static inline pod_mllog_value pod_mllog_text(const char *x)
 void pod__mllog_put(const char *file, int line, pod_mllog *l, const char *key,
                     pod_mllog_value value, const pod_mllog_meta meta[]);
 
-/* What comes first: submission_benchmark (the benchmark of MLPerf whose open rules the checker applies:
- * "resnet" is image classification), division open, org, platform, status research; minipod_model
- * and minipod_data name the truth, minipod_claim what the log is; cache_clear false, since the
- * caches are left as they are. */
+/* Writes the first records: submission_benchmark (the MLPerf benchmark whose open rules the checker
+ * applies: "resnet" is image classification), division open, org, platform, status research;
+ * minipod_model and minipod_data, which name the real model and data; minipod_claim, which says
+ * that this is no MLPerf result; and cache_clear false, because caches are not cleared. */
 typedef struct pod_mllog_run {
     const char *benchmark, *org, *platform, *model, *data;
 } pod_mllog_run;

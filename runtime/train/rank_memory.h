@@ -1,5 +1,5 @@
-/* What a rank takes of its host's memory while it trains, beside the program itself (libraries, MPI's
- * buffers). Each rank has its own of all of it. */
+/* The memory that each rank needs on its host while it trains, apart from code, libraries and MPI's
+ * buffers. Ranks of a node share none of it: multiply by the number of ranks. */
 #ifndef MINIPOD_RUNTIME_TRAIN_RANK_MEMORY_H
 #define MINIPOD_RUNTIME_TRAIN_RANK_MEMORY_H
 
@@ -8,17 +8,18 @@
 #include "runtime/train/setup.h"
 
 typedef struct pod_rank_memory { /* bytes */
-    size_t step, window;         /* of training or evaluation, which take turns in it: the larger */
+    size_t step, window;         /* the two slabs: the larger of training and evaluation, which
+                                    share them */
     size_t store;                /* weights and states */
-    size_t batches;              /* made ahead, of both */
-    size_t data;                 /* pixels of the data set that are kept */
+    size_t batches;              /* prefetched, of the training and the evaluation loader */
+    size_t data;                 /* pixels of the data set in memory */
 } pod_rank_memory;
 
-/* What is kept of a file's pixels: all of them or, where the cache does not take them all, none. Of
- * made data none. */
+/* Returns the bytes of pixels that a rank keeps in memory: all of a file, or 0 if they exceed
+ * --data-cache; 0 for glyphs. */
 size_t pod_rank_memory_kept(const pod_setup *s, const pod_dataset_info *stored);
 
-/* `eval` may be NULL: it is not larger than `train`. */
+/* Computes the memory. `eval` NULL: the evaluation program needs no more than `train`. */
 pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_dataset_info *stored,
                                    const pod_program *train, const pod_program *eval);
 size_t pod_rank_memory_total(const pod_rank_memory *m);

@@ -1,7 +1,9 @@
-/* Saving while training goes on: a step pays for a copy of what this rank writes; a thread writes
- * it, and rank 0's thread makes the checkpoint whole when every rank's part is there.
+/* Saves checkpoints while training continues. The training loop only waits for a copy of the values
+ * that this rank writes; a thread writes them, and rank 0's thread completes the checkpoint when
+ * the shards of all ranks are there.
  *
- * No messages: ranks meet in the folder, which all of them see. */
+ * The threads exchange no messages: they coordinate through the folder, which all ranks must
+ * see. */
 #ifndef MINIPOD_RUNTIME_TRAIN_SAVER_H
 #define MINIPOD_RUNTIME_TRAIN_SAVER_H
 
@@ -16,40 +18,42 @@
 typedef struct pod_saver pod_saver;
 
 typedef struct pod_saver_plan {
-    const char *dir; /* the checkpoints' folder, DIR/checkpoint; it exists */
+    const char *dir; /* the folder of the checkpoints, OUT/checkpoint, which exists */
     bool is_async;
-    int64_t keep_last;    /* checkpoints, at least 1; never fewer than one that is whole */
-    int64_t keep_every;   /* those of steps that it divides are saved to be kept for ever, by later
-                           attempts, too; 0: none */
-    bool keep_best;       /* the one saved after the best of `evals` is `best`, and stays */
-    double patience_s;    /* of rank 0 with the shards of the others, once its own is written;
-                           0: a minute */
-    int64_t left_from;    /* checkpoints that are there, of this step and later ones, go as soon as
-                           one of this saver is whole; 0: none do */
-    pod_injection faults; /* of files; the thread notes them */
-    const pod_eval_rows *evals; /* of the job, kept with each save; borrowed, and may grow in
-                                   between; NULL: none are kept */
-    /* By which it writes down what is copied, written, committed and whole when; NULL: it does
-     * not. */
+    int64_t keep_last;    /* how many checkpoints to keep, at least 1 */
+    int64_t keep_every;   /* checkpoints of steps divisible by this are never removed, also not by
+                             later attempts; 0: none */
+    bool keep_best;       /* keeps the checkpoint after the best evaluation, with the link `best` */
+    double patience_s;    /* how long rank 0 waits for the shards of the others after writing its
+                             own; 0: a minute */
+    int64_t left_from;    /* existing checkpoints of this step and later ones are removed when the
+                             first one of this saver is complete; 0: none are */
+    pod_injection faults; /* faults of files; the thread calls `note` */
+    const pod_eval_rows *evals; /* of the job, stored with each checkpoint; borrowed, may grow
+                                   between saves; NULL: none */
+    /* Clock for recording when values are copied and written and checkpoints completed; NULL:
+     * nothing is recorded. */
     const pod_clock *clock;
 } pod_saver_plan;
 
-/* Takes all memory. `info` is copied but for its step. Collective. */
+/* Allocates all memory and starts the thread. `info` is copied; its step is ignored. Collective. */
 POD_MUST pod_status pod_saver_open(const pod_saver_plan *plan, const pod_checkpoint_info *info,
                                    pod_store *store, pod_comm *comm, pod_saver **out);
 
-/* Saves what the store holds after `step` steps; the same step again does nothing. Waits until this
- * rank's part of the save before is written. Not finite values are not saved: the failure is kept
- * as any other. Without is_async it returns when the checkpoint is whole. Takes no memory. Local
- * when asynchronous, else collective. */
+/* Saves the store as of `step` steps; a second call with the same step does nothing. Waits until
+ * this rank's shard of the previous save is written. If a value is not finite the save fails;
+ * failures are reported by pod_saver_failure and pod_saver_finish. Without is_async it returns
+ * after the save has ended. Allocates nothing. Local if asynchronous, else collective. */
 void pod_saver_begin(pod_saver *s, int64_t step);
 
-/* The timeline takes what is written down, until it forgets it: before close. */
+/* Makes the timeline collect what the saver records, until pod_timeline_forget, which must come
+ * before pod_saver_close. */
 void pod_saver_follow(const pod_saver *s, pod_timeline *tl);
 
-/* A save is under way, as far as this rank has to do with it. Local. */
+/* Returns whether this rank still works on a save. Local. */
 bool pod_saver_is_busy(pod_saver *s);
-/* The latest checkpoint that is whole, -1: none of this run; known to rank 0. Local. */
+/* Returns the step of the newest complete checkpoint of this saver, -1 if there is none; only rank
+ * 0 knows it. Local. */
 int64_t pod_saver_kept(pod_saver *s);
 
 typedef struct pod_saver_whole {
@@ -57,16 +61,16 @@ typedef struct pod_saver_whole {
     pod_stamp at; /* 0: the plan has no clock */
 } pod_saver_whole;
 
-/* Those that became whole, each once, oldest first; known to rank 0. Who asks behind each begin
- * misses none: three can come to it at most, of one that is being made whole, one that waits, and
- * the one that begins. Local. */
+/* Returns each checkpoint that has been completed once, oldest first, on rank 0; false: no new one.
+ * Call it until it returns false after each pod_saver_begin: the saver remembers only the last
+ * four. Local. */
 bool pod_saver_next_whole(pod_saver *s, pod_saver_whole *out);
-/* A save that failed since the last call, one that is whole and `latest` not moved to it, or what
- * could not be removed, of older ones or as it was opened: the latest of it, once, to be told;
- * NULL: nothing. Training goes on. Local. */
+/* Returns the text of the last problem since the previous call, NULL if there is none: a save that
+ * failed, a complete checkpoint to which the link `latest` was not moved, or an old checkpoint or
+ * an unfinished save that could not be removed. The caller warns, and training continues. Local. */
 const char *pod_saver_failure(pod_saver *s);
 
-/* Waits for saves in flight; the status of the last one. Collective. */
+/* Waits for the saves in flight and returns the status of the last one. Collective. */
 POD_MUST pod_status pod_saver_finish(pod_saver *s);
 void pod_saver_close(pod_saver *s); /* NULL is allowed */
 

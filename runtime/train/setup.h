@@ -1,4 +1,4 @@
-/* What a run was asked to do: the settings of train and eval, checked and turned into numbers. */
+/* The setup of a run: the options of train and eval, checked and converted. */
 #ifndef MINIPOD_RUNTIME_TRAIN_SETUP_H
 #define MINIPOD_RUNTIME_TRAIN_SETUP_H
 
@@ -17,15 +17,15 @@ typedef struct pod_setup {
     const char *model, *data; /* borrowed from the configuration */
     uint64_t seed;
     int64_t batch;              /* global */
-    pod_compile_args compile;   /* without its target */
-    bool has_algo;              /* its rules are --algo's */
+    pod_compile_args compile;   /* its target is set by pod_network_compile */
+    bool has_algo;              /* compile.rules come from --algo, not the default */
     const char *precision_name; /* "bf16-conv" */
     pod_dtype precision;        /* of activations */
-    bool bf16_products;      /* of float32 activations: convolutions and matrix products in bf16 */
-    float dropout, survival; /* of the model; below 0: its own */
-    double width, depth;     /* likewise; 0: its own */
+    bool bf16_products;         /* float32 activations, but convolutions and matmuls in bf16 */
+    float dropout, survival;    /* of the model; -1: the model's default */
+    double width, depth;        /* likewise; 0: the model's default */
     float bn_momentum, bn_epsilon, label_smoothing;
-    int64_t image_height, image_width; /* what the network sees; 0: what is stored */
+    int64_t image_height, image_width; /* size that the network sees; 0: the stored size */
     pod_augment augment;
     int prefetch, input_threads;
     int64_t data_cache_bytes;
@@ -33,61 +33,64 @@ typedef struct pod_setup {
     const pod_optim *optim;
     pod_hparams hparams;
     pod_lr lr; /* steps are filled in by pod_setup_schedule */
-    float ema; /* decay of the moving averages that are evaluated; 0: the weights themselves are */
+    float ema; /* decay of the weights' moving averages, which are evaluated then; 0: none */
     double warmup_epochs, decay_epochs;
     double epochs;
-    int64_t steps;        /* 0: by epochs */
+    int64_t steps;        /* 0: `epochs` counts */
     double eval_every;    /* epochs; 0: only at the end */
     double target;        /* accuracy; 0: none */
-    bool reads_logits;    /* an evaluation does, beside loss and accuracy */
-    const char *settings; /* all options of train as text, `option = value` a line */
+    bool reads_logits;    /* evaluation also outputs logits, for --predictions */
+    const char *settings; /* all options of train as text, a line "option = value" each */
 } pod_setup;
 
-/* `text` "auto": as square as the number of ranks allows, the longer side first. E_INVALID when it
- * does not parse or has another number of cores than there are ranks. */
+/* Parses --mesh. "auto" is a 2-D torus, as square as n_ranks allows, the longer side first.
+ * E_INVALID if the text does not parse, or if the mesh has not n_ranks cores. */
 POD_MUST pod_status pod_setup_mesh(const char *text, int n_ranks, pod_mesh *out);
 
-/* `node_size` is that of the job (pod_comm_node_size); `arena` keeps the rules; `c` must outlive
- * the setup. E_INVALID, naming the option. */
+/* Computes the setup of a run. `node_size` comes from pod_comm_node_size; `arena` holds the rules;
+ * `c` must outlive the setup. E_INVALID, naming the option. */
 POD_MUST pod_status pod_setup_from(const pod_config *c, int n_ranks, int node_size,
                                    pod_arena *arena, pod_setup *out);
-/* The same of any batch and number of ranks, for pod_setup_evaluation alone. */
+/* The same without the check that the batch is divisible by ranks and micro-steps. Use the result
+ * only with pod_setup_evaluation. */
 POD_MUST pod_status pod_setup_to_evaluate(const pod_config *c, int n_ranks, int node_size,
                                           pod_arena *arena, pod_setup *out);
 
-/* The data set as the network sees it: --image-size instead of the stored one. Points to the same
- * texts and numbers. */
+/* Returns the data set as the network sees it: with --image-size instead of the stored size. Texts
+ * and arrays are those of `stored`. */
 pod_dataset_info pod_setup_seen(const pod_setup *s, const pod_dataset_info *stored);
 
-/* `s` where it evaluates n_samples: its batch takes them in as many batches as before, of as few
- * empty rows as cores and micro-steps allow. For the program of an evaluation and its loader. */
+/* Returns `s` with the batch for evaluating n_samples: the number of batches stays that of
+ * s->batch, and the batch is the smallest that cores and micro-steps divide. For the evaluation
+ * program and its loader. */
 pod_setup pod_setup_evaluation(const pod_setup *s, int64_t n_samples);
 
-/* How this rank's batches are made: training's, in an order of their own, augmented; or those of an
- * evaluation, all samples in turn. */
+/* Returns the options of this rank's loader: for training, shuffled and augmented; for evaluation,
+ * all samples in order. */
 pod_loader_options pod_setup_loader(const pod_setup *s, bool train, int rank, int size);
 
-/* How long a run is, once the data set is known. */
+/* The length of a run, computed when the data set is known. */
 typedef struct pod_schedule {
     int64_t steps_per_epoch, n_steps;
-    int64_t eval_every; /* steps, 1 or more; that of the end: only there */
-    int64_t ahead;      /* 0 but behind steps of another batch: the position in the data, in steps
-                           of this batch, is that of so many steps more */
+    int64_t eval_every; /* in steps, at least 1; n_steps: only at the end */
+    int64_t ahead;      /* position in the data, in steps of this batch, minus the number of steps
+                           done; not 0 after a resume from another batch size */
 } pod_schedule;
 
-/* Also completes s->lr. E_INVALID when the batch is larger than the training set or the run has no
- * step. */
+/* Computes the schedule and completes s->lr. E_INVALID if the batch is larger than the training
+ * set, or if the run has no steps. */
 POD_MUST pod_status pod_setup_schedule(pod_setup *s, int64_t n_train, pod_schedule *out);
 
-/* The same for a run that goes on behind first_step steps, of whatever batch, which saw the data
- * for `epochs`: what is counted in epochs is counted on from there, to the nearest step; where that
- * is NaN, not known, as if those steps had been of this batch. */
+/* Adjusts a schedule to a run that resumes after first_step steps of any batch size, in which it
+ * saw `epochs` epochs of data: lengths in epochs count from that position, to the nearest step. NaN
+ * means that it is unknown; then those steps count as steps of this batch. */
 void pod_setup_go_on(pod_setup *s, int64_t first_step, double epochs, pod_schedule *schedule);
 
-/* Whether evaluations are as many steps apart as was asked for, which need be no whole number. */
+/* Returns whether eval_every is exactly the interval that --eval-every asks for, which may not be a
+ * whole number of steps. */
 bool pod_schedule_evaluates_as_asked(const pod_schedule *schedule, const pod_setup *s);
 
-/* The position in the data after so many steps: in steps of this batch, and in epochs. */
+/* Return the position in the data after n_done steps: in steps of this batch, and in epochs. */
 int64_t pod_schedule_place(const pod_schedule *s, int64_t n_done);
 double pod_schedule_epochs(const pod_schedule *s, int64_t n_done);
 

@@ -1,5 +1,5 @@
-/* A training run in progress, for the files of runtime/train that carry it out: prepared
- * (train_prepare.c), run and measured (train.c). */
+/* The state of a training run, shared by the files that prepare it (train_prepare.c) and run it
+ * (train.c, records.c, folder.c, guard.c). Private to this folder. */
 #ifndef MINIPOD_RUNTIME_TRAIN_TRAINER_H
 #define MINIPOD_RUNTIME_TRAIN_TRAINER_H
 
@@ -12,14 +12,14 @@
 #include "runtime/train/saver.h"
 #include "runtime/train/train.h"
 
-typedef struct pod__past { /* what rank 0 finds in the run's folder, for all */
-    int attempt;           /* this one's number, from 1 */
-    pod_stamp begun;       /* the job's: its launch, else rank 0's record of attempt 1; the same in
-                               each of its attempts, as far as is known */
-    bool goes_on;          /* from its own folder, as the same job */
-    bool has_checkpoint;   /* one or more; of this job, if it goes on */
-    int64_t kept;          /* the latest that the job's log tells of; 0: none */
-    bool spent[POD_MAX_FAULTS]; /* faults that struck */
+typedef struct pod__past {      /* what rank 0 found in the run's folder; the same on all ranks */
+    int attempt;                /* number of this attempt, from 1 */
+    pod_stamp begun;            /* when the job began: its launch, else the earliest attempt in its
+                                   log */
+    bool goes_on;               /* it resumes the job in its own folder */
+    bool has_checkpoint;        /* there are checkpoints; those of this job, if goes_on */
+    int64_t kept;               /* step of the newest checkpoint in the job's log; 0: none */
+    bool spent[POD_MAX_FAULTS]; /* faults that happened */
 } pod__past;
 
 typedef struct pod__trainer {
@@ -27,35 +27,37 @@ typedef struct pod__trainer {
     pod_train_result *result;
     pod_dataset *data;
     uint64_t data_fingerprint;
-    pod_dataset_info trained; /* of the checkpoint that this goes on from; without classes: none */
+    pod_dataset_info trained; /* data set of the checkpoint that it resumes from; no classes:
+                                 none */
     const pod_program *eval_program;
     pod_store *store;
     pod_exec *exec, *eval_exec;
     pod_loader *loader, *eval_loader;
     double
-        run_began_s; /* as run_start of its log, by the clock; below 0 when that was another process */
+        run_began_s; /* run_start of the log, by `clock`; negative if an earlier attempt wrote it */
     pod_time loop_began;
     pod__past past;
-    const char *resume; /* what to go on from; "": nothing */
+    const char *resume; /* what to resume from; "": nothing */
     pod_job_writer *writer;
     pod_vote *vote;
-    pod_saver *saver;       /* NULL: nothing is kept */
-    pod_goodput_live *live; /* rank 0's; NULL likewise */
-    pod_injection faults;   /* of steps */
+    pod_saver *saver;       /* NULL: no checkpoints */
+    pod_goodput_live *live; /* rank 0's; NULL without --out */
+    pod_injection faults;   /* faults that happen at a step */
     bool is_slowed[POD_MAX_FAULTS];
-    bool struck[POD_MAX_FAULTS]; /* this rank's, in this attempt; by the saver's thread, too */
-    int64_t saved_step;          /* of the latest save; -1: none */
-    pod_file *steps;             /* steps.csv, rank 0's; NULL: nothing is kept */
+    bool struck[POD_MAX_FAULTS]; /* faults of this rank in this attempt; the saver's thread sets it
+                                    too */
+    int64_t saved_step;          /* step of the last save; -1: none */
+    pod_file *steps;             /* steps.csv, rank 0's; NULL without --out */
     bool steps_begun;
     int steps_failure; /* errno of the first write that failed; 0: none did */
     char mesh[POD_MESH_TEXT_BYTES];
     pod_ideal ideal;
     float lr, step_number; /* fed to the program */
-    int32_t *draws;        /* likewise, one a sample of this rank */
+    int32_t *draws;        /* likewise, one per sample of this rank */
     pod_core_wait core_wait;
-    bool epoch_is_open;       /* in the log */
-    bool is_evaluated;        /* likewise, behind a last step that is done already */
-    pod_eval_rows past_evals; /* what earlier attempts' evaluations found */
+    bool epoch_is_open;       /* in mllog: an epoch_start without epoch_stop */
+    bool is_evaluated;        /* in mllog: the evaluation after the last step is complete already */
+    pod_eval_rows past_evals; /* evaluations of earlier attempts */
     pod_mllog_left left;
 } pod__trainer;
 
@@ -74,57 +76,63 @@ static inline void pod__train_end_span(const pod__trainer *t, pod_job_span s)
     pod_job_end(t->args->job, s, pod_clock_stamp(&t->args->clock));
 }
 
-/* Puts what an evaluation found behind the others: the best, the target. */
+/* Appends an evaluation to the result, and updates its best, peak and target. */
 void pod__train_keep_evaluation(pod__trainer *t, const pod_eval_row *row);
 
-/* Data, programs, weights, loaders, records. A BUILD span is open before and after. Collective. */
+/* Prepares data, programs, weights, loaders and records. A span POD_JOB_BUILD is open at the call
+ * and at the return. Collective. */
 POD_MUST pod_status pod__train_prepare(pod__trainer *t);
 
-/* Before the first step: nothing is left to train. */
+/* Returns, before the first step, whether nothing is left to train. */
 bool pod__train_is_done(const pod__trainer *t);
-/* The learning rate of a step: schedules follow the position in the data. */
+/* Returns the learning rate of a step; schedules follow the position in the data
+ * (pod_schedule_place). */
 double pod__train_lr_at(const pod__trainer *t, int64_t step);
 
-/* records.c: the log and steps.csv. Of a later attempt they go on with what the one before left. Both
- * are in hand before either is changed: a run that cannot have one of them leaves the other whole. */
+/* records.c: mllog and steps.csv. A later attempt continues the files of the previous one. Both are
+ * opened before either is changed, so that a run that cannot open one of them leaves the other as
+ * it was. */
 POD_MUST pod_status pod__records_begin(pod__trainer *t);
 void pod__records_open_epoch(pod__trainer *t, int64_t step);    /* before a step */
-void pod__records_put_step(pod__trainer *t);                    /* that has just ended */
-void pod__records_close_epoch(pod__trainer *t, int64_t n_done); /* also where a failure ends it */
+void pod__records_put_step(pod__trainer *t);                    /* the step that has just ended */
+void pod__records_close_epoch(pod__trainer *t, int64_t n_done); /* also after a failure */
 void pod__records_tell_eval(const pod__trainer *t, const char *key, pod_mllog_value value,
                             int64_t n_done);
-/* The log has the whole run and its end. It is left alone until it is known whether that is right. */
+/* Returns whether the log has the complete run with its run_stop. It is not changed then until
+ * pod__records_end. */
 bool pod__records_are_told(const pod__trainer *t);
-/* The log's run ends with the last evaluation, as time_to_target_s does: saving is not in it. */
+/* Ends the run in the log at the last evaluation, as time_to_target_s does: saving does not
+ * count. */
 POD_MUST pod_status pod__records_end(pod__trainer *t, bool success);
-POD_MUST pod_status pod__records_close_steps(pod__trainer *t); /* E_WRITE, of a row too; local */
+POD_MUST pod_status pod__records_close_steps(pod__trainer *t); /* E_WRITE if any row was not
+                                                                  written; local */
 
-/* folder.c. Before anything is read: finds out which attempt this is, and what earlier ones left.
- * Changes nothing in the folder, but that it has a checkpoint/ then. Collective. */
+/* folder.c. Finds which attempt this is, and what earlier ones left; called first. Changes nothing
+ * in the folder, except that it creates checkpoint/. Collective. */
 POD_MUST pod_status pod__folder_look_back(pod__trainer *t);
-/* As the attempt begins: one that does not go on from what its folder has puts the checkpoints that
- * are there aside, as checkpoint.old, or checkpoint.old.2 and so on beside those of earlier times: the
- * first one, or one behind attempts that did not get as far as this. `latest` points to what it goes
- * on from in its own folder then. Collective. */
+/* Called when the attempt begins. If it does not resume the job in its own folder, moves existing
+ * checkpoints to checkpoint.old, or to checkpoint.old.2 and so on if that exists. If it does,
+ * points `latest` to the checkpoint that it resumes from. Collective. */
 POD_MUST pod_status pod__folder_begin(pod__trainer *t);
-/* It goes on from its own folder: checkpoints of later steps are left behind, and go as soon as one of
- * this attempt is whole. */
+/* Returns whether it resumes from a checkpoint in its own folder. Checkpoints of later steps are
+ * then removed when the first one of this attempt is complete. */
 bool pod__folder_is_resumed(const pod__trainer *t);
 
-/* guard.c, round the steps. All collective but before_step. */
+/* guard.c, around the steps. All are collective except pod__guard_before_step. */
 POD_MUST pod_status pod__guard_open(pod__trainer *t);
 void pod__guard_close(pod__trainer *t);
-/* Before the first step, with everything restored: begins the attempt's log and what saves. */
+/* Called before the first step, after weights are restored: begins the attempt's log and opens the
+ * saver. */
 POD_MUST pod_status pod__guard_arm(pod__trainer *t, const pod_checkpoint_info *info);
-/* Steps count from 1. Faults that are due happen. */
+/* Injects the faults that are due. Steps count from 1. */
 void pod__guard_before_step(pod__trainer *t, int64_t step);
-/* What is due is saved. Answers whether the run was asked to stop behind this step. */
+/* Saves if a checkpoint is due. Returns whether the run shall stop after this step. */
 bool pod__guard_after_step(pod__trainer *t, int64_t step);
-/* After `step` steps: of a run that went well saves what is not saved yet; waits for what is in
- * flight. The status of the last save, if the run went well. */
+/* Called after `step` steps. If the run went well, saves if that step is not saved yet. Waits for
+ * saves in flight. Returns the status of the last save if the run went well, else OK. */
 POD_MUST pod_status pod__guard_finish(pod__trainer *t, int64_t step, bool went_well);
-/* The last line of this attempt's log. What could not be written of it is a warning, and so are
- * faults that a job that ended well was never struck by. */
+/* Writes the last line of this attempt's log. Warns if the log is incomplete and, after a job that
+ * ended well, of faults that never happened. */
 void pod__guard_end(pod__trainer *t, pod_job_end_kind kind, const char *text);
 
 #endif
