@@ -1,4 +1,4 @@
-/* A command of the program: one file cmd_<name>.c, one line in commands.def. */
+/* A command of the program has a file cmd_<name>.c and a line in commands.def. */
 #ifndef MINIPOD_BENCH_COMMAND_H
 #define MINIPOD_BENCH_COMMAND_H
 
@@ -13,16 +13,17 @@ enum { POD_EXIT_OK = 0, POD_EXIT_FAILED = 1, POD_EXIT_USAGE = 2 };
 
 typedef struct pod_call { /* what a command is called with; borrowed */
     const pod_config *config;
-    pod_log *log;     /* silent on ranks other than 0 */
-    pod_comm *comm;   /* NULL for a command that takes no ranks */
-    pod_clock clock;  /* since the program began */
-    pod_arena *arena; /* the command's, until it has returned */
+    pod_log *log;     /* prints on rank 0 only */
+    pod_comm *comm;   /* NULL for a command that runs as one process */
+    pod_clock clock;  /* counts from the program's start */
+    pod_arena *arena; /* lives until the command has returned */
 } pod_call;
 
-/* Does the work. `exit_code` is POD_EXIT_OK; a command that ended well and missed its target sets
- * POD_EXIT_FAILED. On failure the error record is printed by the caller, which works the exit code
- * out of the status unless the command has set one: input that cannot be used is POD_EXIT_USAGE, a
- * run that failed POD_EXIT_FAILED. Collective where there are ranks: all answer alike. */
+/* Runs the command. `exit_code` is POD_EXIT_OK at the call; a command that succeeds but misses its
+ * target sets POD_EXIT_FAILED. If the command fails, the caller prints the error record and derives
+ * the exit code from the status, unless the command has set one: POD_EXIT_USAGE for input that
+ * cannot be used, POD_EXIT_FAILED for a run that failed. Collective for commands with ranks: all
+ * return the same. */
 typedef pod_status pod_command_fn(pod_call *call, int *exit_code);
 
 typedef struct pod_command {
@@ -33,8 +34,9 @@ typedef struct pod_command {
     pod_command_fn *run;
 } pod_command;
 
-const pod_command *pod_command_find(const char *name); /* NULL: there is none */
-/* The name that is most like it of all commands, or of those with ranks; NULL: none is. */
+const pod_command *pod_command_find(const char *name); /* NULL if there is none */
+/* Returns the most similar name of a command, or of a command with ranks; NULL if none is
+ * similar. */
 const char *pod_command_nearest(const char *name, bool with_ranks);
 
 #define POD_COMMAND(name, ...) pod_command_fn pod_cmd_##name;

@@ -1,5 +1,5 @@
-/* What `minipod calibrate` measures beside kernels: ops as programs run them, and what ranks of one
- * host cost each other. */
+/* What `minipod calibrate` measures besides kernels: ops as programs run them, and how much the
+ * ranks of one host slow each other down. */
 #ifndef MINIPOD_BENCH_CALIBRATE_CALIBRATE_H
 #define MINIPOD_BENCH_CALIBRATE_CALIBRATE_H
 
@@ -22,8 +22,8 @@ typedef struct pod_probe { /* a line of probes.def */
 } pod_probe;
 
 const pod_probe *pod_probes(int *n);
-/* The network between images (N, image, image, 3), of a DENSE one (N, image, image, 1), and its
- * logits. The probe is borrowed. */
+/* Builds the probe's network, from images (N, image, image, 3), or (N, image, image, 1) for DENSE,
+ * to logits. The probe is borrowed. */
 pod_network pod_probe_network(const pod_probe *p);
 
 /* ---- probe.c: a network of probes.def, ready to run some steps on one core ---- */
@@ -31,14 +31,14 @@ pod_network pod_probe_network(const pod_probe *p);
 enum {
     POD_PROBE_STEPS = 9,
     POD_PROBE_TILE = 1 << 20,   /* bytes, as --tile */
-    POD_PROBE_CACHED = 1 << 17, /* of one value among those that a tile is to hold */
-    POD_PROBE_FAR = 1 << 22     /* of a value that comes from memory */
+    POD_PROBE_CACHED = 1 << 17, /* size of a value that stays in the cache of a tile */
+    POD_PROBE_FAR = 1 << 22     /* size of a value that comes from memory */
 };
 
-/* Samples of which one value of the layers takes about so many bytes. */
+/* Returns the number of samples with which one value between layers has about `bytes` bytes. */
 int64_t pod_probe_batch(const pod_probe *p, double bytes);
 
-typedef struct pod_probing { /* to be released in any case, once zeroed */
+typedef struct pod_probing { /* a zeroed one can be closed, also after a failed open */
     const pod_probe *probe;
     pod_comm *comm;
     pod_clock clock;
@@ -48,12 +48,12 @@ typedef struct pod_probing { /* to be released in any case, once zeroed */
     pod_store *store;
     pod_exec *exec;
     pod_timeline *timeline;
-    double *us;    /* by instruction, the lower quartile */
+    double *us;    /* by instruction: lower quartile of its times */
     double step_s; /* their sum */
 } pod_probing;
 
-/* Opens it, for `batch` samples a step and with tiles of so many bytes (0: none). The machine's
- * rates choose kernels. Local, like the others. */
+/* Prepares the network for `batch` samples per step and tiles of tile_bytes (0: no tiles). Kernels
+ * are chosen by the machine's rates. Local, like the other functions here. */
 POD_MUST pod_status pod_probing_open(const pod_probe *p, const pod_machine *m, pod_comm *alone,
                                      int64_t batch, size_t tile_bytes, pod_probing *out);
 POD_MUST pod_status pod_probing_run(pod_probing *q); /* fills in `us` and `step_s`; may be
@@ -62,10 +62,10 @@ void pod_probing_close(pod_probing *q);
 
 /* ---- */
 
-double pod_four_digits(double value); /* what a measurement is worth in a machine file */
+double pod_four_digits(double value); /* rounds to four digits, for the machine file */
 
-/* What is told of messages and sums between ranks, of drawing made images and of fetching others.
- * Local. */
+/* Measures messages and sums between ranks, drawing of synthetic images and reading of others, and
+ * sets those fields of `m`. Local. */
 POD_MUST pod_status pod_calibrate_host(pod_call *call, pod_machine *m);
 
 /* Sets `crowded` and `crowded_memory`. Local. */

@@ -1,5 +1,5 @@
-/* Values of options in JSON, in types of their own: numbers, bytes as a number, true and false, texts;
- * null is a number that there is none of. Records of older versions have texts alone. */
+/* Values of options in JSON: numbers (sizes in bytes), true and false, and texts; null is a number
+ * that is not set. Records of older versions have only texts. */
 #ifndef MINIPOD_BENCH_COMMON_JSON_OPTION_H
 #define MINIPOD_BENCH_COMMON_JSON_OPTION_H
 
@@ -9,14 +9,16 @@
 #include "runtime/config/config.h"
 #include "runtime/core/json.h"
 
-/* `value` is a text of one of the option's values, or "". */
+/* Puts `value`, a valid text of the option or "", under the option's name. */
 void pod_json_option(pod_json *j, const pod_option *o, const char *value);
 
-/* An object "args" of the options of a command (POD_CMD_...), but for those that are typed alone. */
+/* Puts an object "args" with the options of a command (POD_CMD_...), except those that work only on
+ * the command line. */
 void pod_json_arguments(pod_json *j, const pod_config *c, unsigned command);
 
-/* The text of a value in a record, as pod_option_normal has it; NULL where it is neither text, number,
- * bool nor null, or there is no memory. `value` may be of an option that there is no more. */
+/* Returns the text of a value in a record, in the form of pod_option_normal; NULL if the value is
+ * not a text, number, bool or null, or if there is no memory. `value` may belong to an option that
+ * no longer exists. */
 const char *pod_json_option_text(const cJSON *value, pod_arena *a);
 
 #endif

@@ -1,5 +1,5 @@
-/* A run that is planned and not run: what its programs are made of, for who explains or simulates
- * them. The same settings give the same programs as `minipod train`. */
+/* A run that is compiled but not executed, for `explain` and simulations. The same settings give
+ * the same programs as in `minipod train`. */
 #ifndef MINIPOD_BENCH_COMMON_PLANNED_H
 #define MINIPOD_BENCH_COMMON_PLANNED_H
 
@@ -21,56 +21,59 @@ typedef struct pod_planned { /* points into itself: not to be copied */
     pod_dataset_info data; /* lives in the arena, or as long as `dataset` */
     pod_dataset *dataset;  /* NULL: published size */
 
-    /* What if, of a simulation. */
-    double link_bandwidth, link_latency; /* times as much as the machine's */
+    /* The what-ifs of a simulation. */
+    double link_bandwidth, link_latency; /* factors on the machine's */
     pod_fault fault[POD_MAX_FAULTS];
     int n_faults;
-    double noise;                 /* pod_noise.share, drawn by setup.seed */
-    int64_t n_steps;              /* that are simulated */
-    double input_rate;            /* samples a second that a host makes ready; 0: enough */
+    double noise;                 /* pod_noise.share; drawn from setup.seed */
+    int64_t n_steps;              /* number of steps to simulate */
+    double input_rate;            /* samples per second that a host prepares; 0: no limit */
     double start_up_s;            /* below 0: the machine's */
-    int watched[POD_MAX_WATCHED]; /* cores whose events are kept; at least one */
+    int watched[POD_MAX_WATCHED]; /* cores whose events are recorded; at least one */
     int n_watched;
-    bool every_core; /* is simulated, though many do alike */
+    bool every_core; /* simulate every core, even if many do the same */
 } pod_planned;
 
-/* The data are those that --data names, or, when nothing names any, images and classes of the size
- * that the model was published for. The mesh is --mesh, one core where that is auto. The programs
- * are those of --machine: of a host with its kernels, and ranks that share memory; of a machine
- * with a virtual clock with its wrap-arounds, without panels and tiles, and each core with memory
- * of its own. E_INVALID, E_IO, as who reads the settings says it. */
+/* The data set is that of --data; without --data, images and classes have the size that the model
+ * was published for. The mesh is --mesh, or one core if that is `auto`. The programs are compiled
+ * for --machine: for a host with its kernels, and with ranks that share memory; for a machine with
+ * a virtual clock with its wrap-arounds, without packed weights and tiles, and with separate memory
+ * for each core. Fails with E_INVALID or E_IO as the functions that read the settings do. */
 POD_MUST pod_status pod_planned_of(const pod_config *c, pod_arena *arena, pod_planned *out);
 void pod_planned_end(pod_planned *p);
 
-/* Bytes of the batches that the host keeps ready for a core, beside what its program needs. */
+/* Returns the bytes of the batches that the host keeps ready for a core, in addition to the
+ * program's memory. */
 double pod_planned_fed_bytes(const pod_planned *p);
 
-/* What a rank of this host takes with another batch, for which the program is. */
+/* Returns the memory of a rank on this host with a batch of `batch`, for which `program` was
+ * compiled. */
 pod_rank_memory pod_planned_rank_memory(const pod_planned *p, const pod_program *program,
                                         int64_t batch);
 
 /* ---- the largest batch that a core's memory holds ---- */
 
-/* Of a core: program, weights and states; of a machine that is a host with its cores also the
- * batches that are fed, which others keep elsewhere. */
+/* Sets the memory of a core: program, weights and states, and on a host also the batches that are
+ * prepared, which pods keep elsewhere. */
 POD_MUST pod_status pod_fit_bytes(const pod_planned *p, const pod_program *program, double *bytes);
 
 typedef struct pod_fit {
-    int64_t unit;  /* of the batch: all cores, all micro-steps, a sample each */
-    int64_t batch; /* 0: not even one unit fits */
-    double bytes;  /* what it needs */
+    int64_t unit;  /* smallest batch: one sample per core and micro-step */
+    int64_t batch; /* multiple of `unit`; 0: not even one unit fits */
+    double bytes;  /* memory of a core with that batch */
 } pod_fit;
 
-/* Each batch asked about is compiled; nothing is run. */
+/* Compiles a program for each batch that it tries; runs nothing. */
 POD_MUST pod_status pod_fit_largest(const pod_planned *p, double limit_bytes, pod_fit *out);
 
-/* Which algorithms a machine with a virtual clock takes where --algo says nothing; is_sharded: also
- * to scatter and gather. E_INVALID where the machine's file lacks a number that this needs. */
+/* Sets the rules that choose algorithms on a machine with a virtual clock without --algo;
+ * is_sharded: also for reduce-scatter and all-gather. Fails with E_INVALID if the machine file
+ * lacks a number that this needs. */
 POD_MUST pod_status pod_planned_pod_rules(const pod_machine *machine, const pod_mesh *mesh,
                                           bool is_sharded, pod_arena *arena, pod_coll_rules **out);
 
-/* pod_coll_args.node_size by --node. */
+/* Returns pod_coll_args.node_size for --node. */
 int pod_planned_node_size(const pod_config *c, int n_ranks);
-const char *pod_planned_source(const pod_planned *p); /* where the data's size comes from */
+const char *pod_planned_source(const pod_planned *p); /* says where the image size comes from */
 
 #endif
