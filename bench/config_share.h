@@ -1,4 +1,4 @@
-/* One rank reads the world, all have the same settings. */
+/* Rank 0 reads the settings, and all ranks get the same. */
 #ifndef MINIPOD_BENCH_CONFIG_SHARE_H
 #define MINIPOD_BENCH_CONFIG_SHARE_H
 
@@ -6,13 +6,14 @@
 #include "kernels/base/arena.h"
 #include "runtime/config/config.h"
 
-/* All ranks get what rank 0 has in `config` if it has it: where its status `mine` is not E_OK all
- * answer that, the others without a text of their own. Who got one destroys it. Collective. */
+/* Sends rank 0's `config` to all ranks. If rank 0's status `mine` is not POD_OK, all ranks return
+ * it, and only rank 0 has the error text. Each rank destroys its config. Collective. */
 POD_MUST pod_status pod_config_share(pod_comm *comm, pod_status mine, pod_config **config);
 
-/* The arguments of launch and mlperf, which are a command and its options, with the --conf files that
- * were typed before them put behind the command's name: its options in them reach it, and a file of
- * its own overrides them. In the arena, ended by NULL; at least one argument is there. */
+/* Returns the arguments of launch and mlperf, which are a command and its options, with the --conf
+ * files of launch or mlperf inserted after the command's name: so the command reads its options
+ * from these files, and a --conf of its own overrides them. `out` is in the arena and ends with
+ * NULL; there must be at least one argument. */
 POD_MUST pod_status pod_config_command_words(const pod_config *c, pod_arena *arena, char ***out,
                                              int *n);
 

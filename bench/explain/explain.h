@@ -1,5 +1,5 @@
-/* What `minipod explain` can explain: one line in explain.def each. All print to standard output;
- * nothing is run and nothing is measured. */
+/* The subjects of `minipod explain`: one line in explain.def each. All print to standard output;
+ * they run and measure nothing. */
 #ifndef MINIPOD_BENCH_EXPLAIN_EXPLAIN_H
 #define MINIPOD_BENCH_EXPLAIN_EXPLAIN_H
 
@@ -8,13 +8,13 @@
 
 typedef struct pod_explain {
     const pod_config *config;
-    pod_arena *arena;    /* for as long as the explanation takes, as what follows */
-    pod_planned planned; /* once it is planned */
+    pod_arena *arena;    /* lives as long as the explanation, like the fields below */
+    pod_planned planned; /* set by pod_explain_plan */
     const pod_program *program;
 } pod_explain;
 
 POD_MUST pod_status pod_explain_plan(pod_explain *e);
-/* Plans too; the program is a training step's. */
+/* Calls pod_explain_plan and compiles the program of a training step. */
 POD_MUST pod_status pod_explain_compile(pod_explain *e);
 
 typedef pod_status pod_explain_fn(pod_explain *e);
