@@ -1,4 +1,4 @@
-/* What the files of this folder share; the only other file that knows HDF5's types. */
+/* Shared by the files of this folder. No other header includes HDF5's. */
 #ifndef MINIPOD_RUNTIME_H5_INNER_H
 #define MINIPOD_RUNTIME_H5_INNER_H
 
@@ -6,13 +6,13 @@
 
 #include "runtime/h5/h5.h"
 
-/* Ids of any kind; those never opened are let alone. */
+/* Releases an id of any kind; does nothing if it was never opened. */
 static inline void pod__h5_release(hid_t id)
 {
     if (id > 0) H5Idec_ref(id);
 }
 
-/* How something is made: the same contents are the same bytes, whenever they were written. */
+/* Returns a creation property list without time stamps, so that equal contents give equal bytes. */
 static inline hid_t pod__h5_without_times(hid_t kind)
 {
     hid_t list = H5Pcreate(kind);
@@ -20,15 +20,16 @@ static inline hid_t pod__h5_without_times(hid_t kind)
     return list;
 }
 
-/* OK, or the failure of `kind` "dataset" or "attribute" with HDF5's reason, which the next call of
- * HDF5 would forget. */
+/* Returns OK, or fails with a text that names the `kind` ("dataset" or "attribute") and HDF5's
+ * reason. Call it at once: the next call of HDF5 loses the reason. */
 POD_MUST pod_status pod__h5_check(bool ok, pod_status s, const pod_h5_file *f, const char *kind,
                                   const char *name, const char *what);
 POD_MUST pod_status pod__h5_fail_damaged(const pod_h5_file *f);
 
-/* "u8", "i32", "f64", "string", "other" */
+/* Writes "u8", "i32", "f64", "string", "other", ... to text. */
 void pod__h5_describe_type(hid_t type, char text[16]);
-/* In chunks, deflated; bytes of larger elements are shuffled first. Groups on the way are made. */
+/* Creates an array in chunks with deflate, after a byte shuffle if `shuffles`, and the groups of
+ * its path. */
 POD_MUST pod_status pod__h5_create_packed(const pod_h5_file *f, const char *name, hid_t type,
                                           int n_dims, const hsize_t size[], const hsize_t chunk[],
                                           bool shuffles, hid_t *out);

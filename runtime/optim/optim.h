@@ -13,12 +13,13 @@ typedef struct pod_hparams {
     float trust;        /* LARS's eta */
     float beta1, beta2; /* LAMB, AdamW */
     float rho;          /* RMSProp: decay of the mean square */
-    float epsilon;      /* in the denominator of LARS's ratio, LAMB's and AdamW's direction */
+    float epsilon;      /* in the denominator of LARS's ratio and of LAMB's, AdamW's and RMSProp's
+                           step */
 } pod_hparams;
 
-/* Appends the update of w by its gradient. `state` are n_states variables of w's shape that start
- * at zero, the first n_ones of them at one; lr and step (a float32 that counts from 1) are scalar
- * inputs. Role NORM skips decay and trust ratio, and so does BIAS, except in rmsprop, which decays
+/* Appends the update of w by its gradient. `state` holds n_states variables of w's shape; the first
+ * n_ones start at one, the others at zero; lr and step (a float32 that counts from 1) are scalar
+ * inputs. Weight decay and trust ratio skip roles NORM and BIAS, except that rmsprop decays
  * biases. */
 typedef void pod_optim_update_fn(pod_graph *g, pod_value w, pod_role role, pod_value grad,
                                  const pod_value state[], pod_value lr, pod_value step,
@@ -26,7 +27,8 @@ typedef void pod_optim_update_fn(pod_graph *g, pod_value w, pod_role role, pod_v
 
 enum {                              /* traits */
        POD_OPTIM_NESTEROV = 1 << 0, /* has a Nesterov form */
-       POD_OPTIM_ROOTS = 1 << 1     /* divides by roots that are 0 if all gradients were */
+       POD_OPTIM_ROOTS = 1 << 1     /* divides by roots, which are 0 if all gradients were: needs
+                                       epsilon > 0 */
 };
 
 enum { POD_OPTIM_MAX_DEFAULTS = 9 };
