@@ -1,5 +1,5 @@
-/* The files of results that a person asks for. One of them may be standard output; what is printed
- * beside goes to standard error then. A result replaces nothing but an earlier one of its kind. */
+/* The result files that options name. One of them may be standard output; messages then go to
+ * standard error. A result replaces only an empty file or a file of its kind. */
 #ifndef MINIPOD_BENCH_RESULT_FILES_H
 #define MINIPOD_BENCH_RESULT_FILES_H
 
@@ -8,14 +8,16 @@
 #include "kernels/base/status.h"
 #include "runtime/config/config.h"
 
+/* Returns whether an option sends results to standard output. */
 bool pod_result_files_take_stdout(const pod_config *c);
-/* Fails before the work of `command` (its bit) if its results could not be written afterwards. E_IO:
- * one cannot be opened. E_INVALID: two are one file, one goes into --out anyway, or its path has a
- * file that the same option did not write, as every file that a command reads is. */
+/* Checks, before the work of `command` (its bit) begins, that its results can be written. Fails
+ * with E_IO if one cannot be opened; with E_INVALID if a result has the path of another result, of
+ * a file that another option names, or of a file that the command writes to --out, or if there is a
+ * file of another kind at its path. */
 POD_MUST pod_status pod_result_files_check(const pod_config *c, uint32_t command);
 
-/* Fails with E_INVALID if the folder `out` has a file of the name of one that `command` writes there,
- * and minipod did not write it; "" is no folder. */
+/* Fails with E_INVALID if the folder `out` ("": none) has a file with a name that `command` uses
+ * there, but that minipod did not write. */
 POD_MUST pod_status pod_result_files_check_out(const char *out, uint32_t command);
 
 #endif

@@ -1,4 +1,4 @@
-/* timeline.json of a run: the last steps of all ranks, on the clock of rank 0. */
+/* Writes timeline.json of a run: the last steps of all ranks, with times on rank 0's clock. */
 #ifndef MINIPOD_BENCH_TRAIN_RUN_TRACE_H
 #define MINIPOD_BENCH_TRAIN_RUN_TRACE_H
 
@@ -12,15 +12,15 @@ typedef struct pod_run_trace { /* borrowed */
     const pod_clock *clock; /* the timeline's */
     const pod_timeline *timeline;
     const pod_program *program;
-    int64_t n_dropped; /* of all ranks */
-    int attempt;       /* of the job; 0: it has none */
+    int64_t n_dropped; /* over all ranks */
+    int attempt;       /* number within the job; 0: none */
 } pod_run_trace;
 
-/* How far this rank's clock is from rank 0's: at the beginning of the run. Collective. */
+/* Measures the offset of this rank's clock to rank 0's, at the beginning of the run. Collective. */
 POD_MUST pod_status pod_run_trace_clock(pod_comm *comm, const pod_clock *clock,
                                         pod_clock_offset *out);
-/* Measures clocks again; what they gained since `early` is spread evenly. Rank 0 writes, step by
- * step. Collective. */
+/* Measures the offsets again, and interpolates between `early` and now. Rank 0 writes the file,
+ * step by step. Collective. */
 POD_MUST pod_status pod_run_trace_write(const pod_run_trace *t, const pod_clock_offset *early,
                                         const char *path);
 
