@@ -1,4 +1,4 @@
-/* What a person says of a simulated job: --job KEY=VALUE,... */
+/* The keys of a simulated job: --job KEY=VALUE,... */
 #ifndef MINIPOD_BENCH_JOB_KEYS_H
 #define MINIPOD_BENCH_JOB_KEYS_H
 
@@ -20,12 +20,13 @@ typedef struct pod_job_keys {
 #define POD_JOB_FIELD_SIZE            int64_t
 #define POD_JOB_KEY(type, field, ...) POD_JOB_FIELD_##type field;
 #include "bench/job/keys.def"
-    uint32_t given; /* a bit a key */
+    uint32_t given; /* one bit per key */
 } pod_job_keys;
 
-/* E_INVALID for an unknown key, one without a value or that stands twice, a value out of range. */
+/* Fails with E_INVALID for an unknown key, a key without a value, a key that occurs twice, or a
+ * value out of range. */
 POD_MUST pod_status pod_job_keys_parse(const char *text, pod_job_keys *out);
-bool pod_job_keys_has(const pod_job_keys *k, pod_job_key key); /* it was given */
-void pod_job_keys_help(FILE *to);                              /* a line a key */
+bool pod_job_keys_has(const pod_job_keys *k, pod_job_key key); /* whether it was given */
+void pod_job_keys_help(FILE *to);                              /* prints a line per key */
 
 #endif
