@@ -1,13 +1,14 @@
-/* goodput.json while training goes on: rank 0 rewrites it from the step loop, once a second at
- * most, so that a reader always finds a whole one that is about a second old (older during an
+/* Writes goodput.json during training: rank 0 rewrites it from the step loop, at most once a
+ * second, so that a reader always finds a complete file that is about a second old (older during an
  * evaluation).
  *
- * Of rank 0 alone, all attempts. Productive are the steps that a checkpoint keeps; those that none
- * keeps yet are in the category too, and apart as unsaved_time_s. Beside the keys of goodput.h:
- * "attempt", "step", "kept_step"; "interval_goodput", the runtime goodput of the last 60, 300 and
- * 900 s, to the second; "step_time_usual_s", the median of the last 1,000 steps, "step_time_p90_s",
- * of the last 100, and "step_time_deviation", how much longer that is (straggler.h). The first step
- * of an attempt is in neither; what it takes beyond a usual one is start-up. */
+ * It describes rank 0 alone, over all attempts. Productive are the steps that a checkpoint has.
+ * Steps that none has yet are in that category too, and also in unsaved_time_s. Keys in addition to
+ * those of goodput.h: "attempt", "step", "kept_step"; "interval_goodput", the runtime goodput of
+ * the last 60, 300 and 900 s, to the second; "step_time_usual_s", the median of the last 1,000
+ * steps; "step_time_p90_s", the 90th percentile of the last 100; and "step_time_deviation", the
+ * ratio of the two minus 1 (straggler.h). The first step of an attempt is in none of them; its time
+ * beyond a usual step is PROGRAM_STARTUP. */
 #ifndef MINIPOD_RUNTIME_GOODPUT_GOODPUT_LIVE_H
 #define MINIPOD_RUNTIME_GOODPUT_GOODPUT_LIVE_H
 
@@ -16,21 +17,22 @@
 typedef struct pod_goodput_live pod_goodput_live;
 
 typedef struct pod_goodput_live_plan {
-    const char *path, *clock, *machine; /* of goodput.json; borrowed */
-    const char *dir; /* the run's folder, whose job log has this attempt's record; "": no log */
+    const char *path, *clock, *machine; /* for goodput.json; borrowed */
+    const char *dir; /* the run's folder, whose job log has a record of this attempt; "": no log */
     int attempt;
-    pod_ideal ideal; /* its median_step_s is not read */
+    pod_ideal ideal; /* median_step_s is not used */
 } pod_goodput_live_plan;
 
-/* Before the first step, behind pod_job_from. Takes all memory; reads what earlier attempts left. A
- * log of theirs that cannot be accounted for is none: "earlier_attempts_note" says why. E_IO,
- * E_NOMEM. */
+/* Call it before the first step, after pod_job_from. Allocates all memory and reads the log of
+ * earlier attempts; if that cannot be accounted, they are ignored and "earlier_attempts_note" says
+ * why. E_IO, E_NOMEM. */
 POD_MUST pod_status pod_goodput_live_open(const pod_goodput_live_plan *plan, const pod_job_log *l,
                                           pod_goodput_live **out);
-/* Behind each step, between spans. A failure to write is kept for close. NULL takes nothing. */
+/* Call it after each step, between spans. pod_goodput_live_close reports failures. Does nothing if
+ * v is NULL. */
 void pod_goodput_live_at(pod_goodput_live *v, const pod_job_log *l, pod_stamp at);
-/* Writes nothing: at its end the job replaces the file by the final one. Returns the first error of
- * pod_goodput_live_at: E_IO, E_WRITE. NULL is allowed. */
+/* Releases v and returns the first error of pod_goodput_live_at: E_IO, E_WRITE. Writes nothing: the
+ * job replaces the file by the final one at its end. NULL is allowed. */
 POD_MUST pod_status pod_goodput_live_close(pod_goodput_live *v);
 
 #endif

@@ -1,5 +1,5 @@
-/* A line of a job's log (job_file.h) as data: one table of keys, by which lines are written and
- * read. For this folder. */
+/* A line of a job log (job_file.h) as a struct. One table of keys serves for writing and reading.
+ * Private to this folder. */
 #ifndef MINIPOD_RUNTIME_GOODPUT_JOB_LINE_H
 #define MINIPOD_RUNTIME_GOODPUT_JOB_LINE_H
 
@@ -16,7 +16,7 @@ enum { POD__JOB_MAX_RANKS = 1 << 20, POD__JOB_MAX_ATTEMPTS = 1000000, POD__JOB_R
 /* Any difference of two stamps fits into an int64_t; the year 2096. */
 #define POD__JOB_MAX_STAMP INT64_C(4000000000000000000)
 
-/* X(key, type, least, most), in the order in which a line has them; a NUMBER is whole. */
+/* X(key, type, least, most), in the order in a line; a NUMBER is an integer. */
 #define POD__JOB_KEYS(X)                         \
     X(schema, TEXT, 0, 0)                        \
     X(version, NUMBER, 1, 1)                     \
@@ -56,8 +56,8 @@ enum {
 
 #define POD__JOB_BIT(key) (UINT32_C(1) << POD__JOB_##key)
 
-/* X(record, the key that tells it, keys that it has besides, keys that may be missing; those are
- * written when they are not 0). */
+/* X(record, the key that identifies it, its other keys, optional keys, which are written if they
+ * are not 0). */
 #define POD__BIT POD__JOB_BIT
 #define POD__JOB_RECORDS(X)                                                                       \
     X(HEAD, rank,                                                                                 \
@@ -91,24 +91,25 @@ typedef struct pod__job_line {
     pod__job_record record;
 #define POD__JOB_NUMBER       int64_t
 #define POD__JOB_TEXT         const char *
-#define POD_X(key, type, ...) POD__JOB_##type key; /* 0: it is not there */
+#define POD_X(key, type, ...) POD__JOB_##type key; /* 0: absent */
     POD__JOB_KEYS(POD_X)
 #undef POD_X
 } pod__job_line;
 
 /* ---- writing ---- */
 
-/* A file that lines are appended to, each by one call of the system, whole or not at all: what a
- * full disk left of a line would spoil the next one. */
+/* A file to which lines are appended, each by one system call, completely or not at all: a part of
+ * a line, left by a full disk, would spoil the next one. */
 typedef struct pod__job_lines {
     char *path;
     const char *blank; /* between a key and its value, and behind a comma */
     int fd;
-    pthread_mutex_t lock; /* of what follows: a fault may be put by another thread */
-    off_t bytes;          /* of whole lines */
-    bool is_torn;         /* the last line is, and could not be taken back: none follows it */
-    char failed[POD__JOB_REASON_BYTES]; /* why a line could not be put first; "": none */
-    FILE *text; /* the line at hand; its memory is kept, and so is not taken in a step */
+    pthread_mutex_t lock; /* of the fields below: faults come from another thread */
+    off_t bytes;          /* length of the complete lines */
+    bool is_torn;         /* the last line is torn and could not be removed: nothing more is
+                             written */
+    char failed[POD__JOB_REASON_BYTES]; /* reason of the first failure; "": none */
+    FILE *text; /* the current line; its memory is reused, so that a step allocates nothing */
     char *line;
     size_t room;
 } pod__job_lines;
@@ -116,43 +117,43 @@ typedef struct pod__job_lines {
 /* Opens DIR/job/NAME for appending, with `flags` of open. E_IO, E_NOMEM. */
 POD_MUST pod_status pod__job_lines_open(const char *dir, const char *name, int flags,
                                         const char *blank, pod__job_lines *out);
-void pod__job_lines_close(pod__job_lines *l); /* one that was not opened is {0} */
-/* E_WRITE where the line does not fit on the disk: the file is as it was, or torn. */
+void pod__job_lines_close(pod__job_lines *l); /* {0} is allowed */
+/* Appends a line. E_WRITE if it cannot be written: the file is then as before, or torn. */
 POD_MUST pod_status pod__job_lines_put(pod__job_lines *l, const pod__job_line *line);
 
 /* ---- reading ---- */
 
-typedef struct pod__job_reader { /* of a file, a line at a time */
+typedef struct pod__job_reader { /* reads a file line by line */
     FILE *from;
     const char *path; /* borrowed */
     int number;       /* of the line, from 1 */
-    bool is_torn;     /* behind the last whole line there is a part of one */
+    bool is_torn;     /* an incomplete line follows the last complete one */
     char *text;
     size_t room;
-    pod__job_line line; /* texts are good until the next one */
-    uint32_t has;       /* a bit a key */
+    pod__job_line line; /* texts are valid until the next line */
+    uint32_t has;       /* POD__JOB_BIT of each key in the line */
 } pod__job_reader;
 
-/* E_IO. What was opened is closed whatever came between. */
+/* Opens a file; the caller closes it also after a failure of the calls below. E_IO. */
 POD_MUST pod_status pod__job_reader_open(const char *path, pod__job_reader *out);
 void pod__job_reader_close(pod__job_reader *r);
 
-/* The next line that ends with a newline; *more is false behind the last one. Keys that are not
- * known are passed over. E_FORMAT, naming file and line: no line of that form, a key of its record
- * missing, a number out of its range; E_IO. */
+/* Reads the next line that ends with a newline; *more is false after the last one. Unknown keys are
+ * ignored. E_FORMAT, naming file and line, for a malformed line, a missing key of its record, or a
+ * number out of range; E_IO. */
 POD_MUST pod_status pod__job_reader_next(pod__job_reader *r, bool *more);
-/* E_FORMAT, naming file and line. */
+/* Fails with E_FORMAT, naming file and line. */
 POD_MUST pod_status pod__job_reader_bad(const pod__job_reader *r, const char *what);
-/* E_FORMAT where the number of that key is not from `least` to `most`. */
+/* Fails with E_FORMAT if the number of that key is not in [least, most]. */
 POD_MUST pod_status pod__job_reader_within(const pod__job_reader *r, const char *key,
                                            int64_t number, int64_t least, int64_t most);
 
 /* ---- the folder ---- */
 
-/* The files of ranks in DIR/job, by attempt, then rank. E_IO. */
+/* Lists the files of ranks in DIR/job, by attempt, then by rank. E_IO. */
 POD_MUST pod_status pod__job_list(const char *dir, struct dirent ***name, int *n);
 void pod__job_list_free(struct dirent **name, int n);
-/* By launch.jsonl; 0: none. E_IO, E_FORMAT. */
+/* Sets *last to the last attempt in launch.jsonl; 0: none. E_IO, E_FORMAT. */
 POD_MUST pod_status pod__job_last_launched(const char *dir, int *last);
 
 #endif
