@@ -57,8 +57,7 @@ struct pod_contender {
      * err itself runs the kernel. A copy reads a and writes b. */
     const pod_operand *a, *b, *out;
     void (*run)(const pod_contender *c, int set);
-    void (*settle)(
-        const pod_contender *c); /* brings set 0's output to `out`; NULL: it is there already */
+    void (*settle)(const pod_contender *c); /* brings set 0's output to `out`; NULL: not needed */
     pod_err_fn *err;
     const void *call; /* argument of `run`, known to the family */
 };
@@ -72,9 +71,8 @@ struct pod_race {
     void *operands; /* known to the family */
     pod_contender contender[POD_MAX_CONTENDERS];
     int n_contenders;
-    char
-        refusals[POD_REFUSALS_BYTES]; /* "KERNEL: why" of kernels that do not run, joined by "; " */
-    struct pod_peer_contender *peers; /* a list; pod_race_end_peers releases it */
+    char refusals[POD_REFUSALS_BYTES]; /* "KERNEL: why", joined by "; ", of those that do not run */
+    struct pod_peer_contender *peers;  /* a list; pod_race_end_peers releases it */
 };
 
 typedef struct pod_kernels_row {
