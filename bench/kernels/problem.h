@@ -1,5 +1,5 @@
-/* A problem: what kernels are asked for, as a line of text that rows, files of shapes and the
- * command line share.
+/* A problem: the call that kernels are measured on. Its text has the same form in rows, in files of
+ * shapes and on the command line.
  *
  *   FAMILY[.FUNCTION] SHAPE [WORD...]
  *
@@ -20,8 +20,7 @@
  *   affine       x is scaled and shifted as it is read       CONV forward and weight gradient
  *   relu_x       affine, and what is negative becomes 0      the same
  *   sums         sums of the output and of its square        CONV, DEPTHWISE forward
- *
- * A file has a problem a line; what follows a # is a comment. */
+ * A file has one problem per line; text after a # is a comment. */
 #ifndef MINIPOD_BENCH_KERNELS_PROBLEM_H
 #define MINIPOD_BENCH_KERNELS_PROBLEM_H
 
@@ -61,7 +60,7 @@ typedef struct pod_problem { /* a value */
     pod_family_id family;
     int function; /* -1: all */
     pod_dtype dtype;
-    bool has_dtype; /* a word said it */
+    bool has_dtype; /* the text names the type */
     /* PRODUCT */
     pod_gemm_shape product;
     int64_t n_batch;
@@ -78,33 +77,35 @@ const pod_family *pod_families(void);                     /* (POD_N_FAMILIES) */
 const char *pod_problem_form_text(pod_problem_form form); /* "MxNxK or BATCH*MxNxK" */
 int pod_family_n_functions(pod_family_id family);         /* at least 1 */
 
-/* E_INVALID, with `place` ("FILE:LINE") before the text, when the line is no problem. */
+/* Fails with E_INVALID, and begins the error with `place` ("FILE:LINE"), if the line is not a
+ * problem. */
 POD_MUST pod_status pod_problem_parse(const char *place, const char *line, pod_problem *out);
-/* "conv.fwd 16x56x56x64:3x3x64+1 bf16", the inverse of parse; returns `text`. */
+/* Writes "conv.fwd 16x56x56x64:3x3x64+1 bf16" to `text`, the inverse of parse; returns `text`. */
 const char *pod_problem_print(const pod_problem *p, char *text, size_t text_bytes);
-/* Its parts: "conv.fwd", "16x56x56x64:3x3x64+1", "bf16" with what else is said of it ("" or
- * more words). */
+/* Write its parts: "conv.fwd"; "16x56x56x64:3x3x64+1"; "bf16" and any further words. */
 const char *pod_problem_print_op(const pod_problem *p, char *text, size_t text_bytes);
 const char *pod_problem_print_shape(const pod_problem *p, char *text, size_t text_bytes);
 const char *pod_problem_print_words(const pod_problem *p, char *text, size_t text_bytes);
 
-/* Multiply-adds, times two, of a product or convolution, else 0; and what it reads and writes at
- * the least: each operand once. Of a problem of one function. */
+/* Return twice the multiply-adds of a matmul or convolution, else 0; and the least bytes to read
+ * and write: each operand once. For a problem with one function. */
 double pod_problem_flops(const pod_problem *p);
 double pod_problem_bytes(const pod_problem *p);
 
-/* Appends all problems of a text, `name` stands for its file, to the *n of *all, an array that has
- * grown in the arena; NULL: none yet. E_FORMAT when there is none; as parse. */
+/* Appends all problems in `text` to the *n problems of *all, an array that grows in the arena
+ * (NULL: empty). Errors name `name` as the file. Fails with E_FORMAT if there is no problem, and as
+ * pod_problem_parse does. */
 POD_MUST pod_status pod_problems_parse(pod_arena *a, const char *name, const char *text,
                                        pod_problem **all, int *n);
-/* Likewise of a file, or a set that the program knows (bench/shapes) by name; "all": all of those. */
+/* Likewise for a file, or for a built-in set (bench/shapes) named `name`; "all": all built-in
+ * sets. */
 POD_MUST pod_status pod_problems_load(pod_arena *a, const char *name, pod_problem **all, int *n);
-/* The i-th name that the program knows; NULL behind the last. */
+/* Returns the name of the i-th built-in set; NULL after the last. */
 const char *pod_problems_known(int i);
 
-/* The files of bench/shapes, as the build puts them into the program. */
+/* The files of bench/shapes, which the build embeds in the program. */
 typedef struct pod__shapes {
-    const char *name; /* the file's, without .txt */
+    const char *name; /* name of the file without .txt */
     const char *text;
 } pod__shapes;
 

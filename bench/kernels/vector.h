@@ -1,5 +1,5 @@
-/* Kernels whose time is that of memory, in one table: what each function reads and writes, so that
- * operands, bytes and checks follow from it. */
+/* A table of kernels that are limited by memory: what each function reads and writes. Operands,
+ * bytes and checks follow from it. */
 #ifndef MINIPOD_BENCH_KERNELS_VECTOR_H
 #define MINIPOD_BENCH_KERNELS_VECTOR_H
 
@@ -9,18 +9,18 @@ enum { POD_MAX_VECTOR_OPERANDS = 12 };
 
 typedef enum pod_vector_role {
     POD_READS,
-    POD_UPDATES,     /* reads and writes; every set leaves the same bits */
-    POD_WRITES,      /* the same bits */
-    POD_SUMS,        /* writes sums, of terms within `most` */
-    POD_APPROXIMATES /* writes what is near the reference's, of values within `most` */
+    POD_UPDATES,     /* reads and writes; all kernels leave the same bits */
+    POD_WRITES,      /* all kernels write the same bits */
+    POD_SUMS,        /* writes sums of terms whose absolute value is at most `most` */
+    POD_APPROXIMATES /* writes values of at most `most`, close to the reference's */
 } pod_vector_role;
 
 typedef enum pod_vector_type {
-    POD_TYPE_PROBLEM, /* bf16 or f32, as the problem says */
-    POD_TYPE_OTHER,   /* the other one */
+    POD_TYPE_PROBLEM, /* bf16 or f32: the problem's type */
+    POD_TYPE_OTHER,   /* the other of the two */
     POD_TYPE_F32,
     POD_TYPE_U8,
-    POD_TYPE_LABELS /* I32 below the number of columns */
+    POD_TYPE_LABELS /* I32, less than the number of columns */
 } pod_vector_type;
 
 typedef enum pod_vector_extent {                    /* elements */
@@ -36,7 +36,7 @@ typedef struct pod_vector_operand {
     pod_vector_role role;
     pod_vector_type type;
     pod_vector_extent extent;
-    bool is_positive; /* numbers are 0.5 to 1.5 rather than -1 to 1 */
+    bool is_positive; /* numbers are from 0.5 to 1.5 instead of -1 to 1 */
     double most;
 } pod_vector_operand;
 
@@ -55,13 +55,13 @@ typedef struct pod_vector_op {
     pod_vector_operand operand[POD_MAX_VECTOR_OPERANDS];
 } pod_vector_op;
 
-/* NULL: the family is none of those. */
+/* Returns NULL if the problem's family is not in the table. */
 const pod_vector_op *pod_vector_find(const pod_problem *p);
-/* The i-th set of the family, also of depthwise, the reference last: its name and needs; NULL behind it,
- * and of families whose kernels are picked by rates. */
+/* Returns the i-th set of a family (depthwise included), with its name and needs; the reference is
+ * last. NULL after the last, and for families whose kernels are chosen by rates. */
 const void *pod_vector_set(pod_family_id family, int i, const char **name, uint32_t *needs);
 
-/* Of a problem of one function: whether no number of it can be of another floating type. */
+/* Returns whether the problem's one function supports only float32. */
 bool pod_vector_is_f32_only(const pod_problem *p);
 int64_t pod_vector_count(const pod_problem *p, const pod_vector_operand *o);
 pod_dtype pod_vector_dtype(const pod_problem *p, const pod_vector_operand *o);
