@@ -25,7 +25,7 @@
  *    "begin_ns":...}            the first line of launch.jsonl; one more for each later launch
  *   {"attempt":1,"begin_ns":...}
  *   {"attempt":1,"end_ns":...,"exit_code":1,"reason":"killed","text":"rank 3: killed by signal 9"}
- * / */
+ */
 #ifndef MINIPOD_RUNTIME_GOODPUT_JOB_FILE_H
 #define MINIPOD_RUNTIME_GOODPUT_JOB_FILE_H
 
@@ -81,8 +81,7 @@ void pod_job_put_fault(pod_job_writer *w, int fault, pod_stamp at);
 void pod_job_put_end(pod_job_writer *w, pod_job_end_kind kind, const char *text, pod_stamp at);
 POD_MUST pod_status pod_job_writer_close(pod_job_writer *w); /* NULL is allowed */
 
-/* ---- launch.jsonl, written by a launcher; local. Errors name the file: E_IO if it cannot be opened, E_WRITE if a line cannot be written.
- * ---- */
+/* ---- launch.jsonl, written by a launcher; local. E_IO if it cannot be opened, E_WRITE ---- */
 
 typedef struct pod_launch_file pod_launch_file;
 

@@ -54,8 +54,8 @@ typedef struct pod_stragglers {
  * rank. The first step of each attempt is skipped. E_NOMEM. */
 POD_MUST pod_status pod_stragglers_of(pod_arena *a, const pod_job *j, pod_stragglers *out);
 
-/* ---- step deviation as in ml-goodput-measurement: how much longer recent steps take than usual. A step takes as long as its slowest rank; the first of each attempt is skipped
- * ---- */
+/* ---- step deviation, as in ml-goodput-measurement: how much longer recent steps take than usual.
+ * A step takes as long as its slowest rank; the first of each attempt is skipped ---- */
 
 enum { POD_DEVIATION_RECENT = 100, POD_DEVIATION_BASELINE = 1000 };
 

@@ -44,8 +44,7 @@ enum { POD__PADDING_TEXT = 96 };
 /* Writes "padding 1" or "padding 0x0 before and 1x1 behind" to text, and returns text. */
 const char *pod__padding_print(const pod__padding *p, char text[POD__PADDING_TEXT]);
 
-/* ---- for infer: checks of a type. `what` names the input in the error text. They fail with E_SHAPE unless noted.
- * ---- */
+/* ---- for infer: checks of a type; `what` names the input. They fail with E_SHAPE unless noted. */
 enum { POD__FLOATS = 1u << POD_F32 | 1u << POD_BF16, POD__TYPE_TEXT = 160 };
 
 /* Writes "bf16 (8, 4)" or, if the type is spread over cores, "bf16 (8, 4) split 1,0 sum 0 vary 0"

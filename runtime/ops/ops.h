@@ -102,8 +102,7 @@ typedef struct pod_max_pool_attr {
 pod_value pod_max_pool(pod_graph *g, pod_value x, pod_max_pool_attr attr);
 pod_value pod_mean_pool(pod_graph *g, pod_value x); /* (N, H, W, C) -> (N, C) */
 
-/* ---- loss and metric: logits (N, C) float32, labels (N) int32; a negative label is padding
- * ---- */
+/* ---- loss and metric: logits (N, C) float32, labels (N) int32, of which < 0 is padding ---- */
 typedef struct pod_softmax_loss_attr {
     float smoothing;
     float scale; /* 1/N: the mean over the whole batch; 1: the sum */
