@@ -1,4 +1,4 @@
-/* What the files of this folder share. */
+/* Shared by the files of this folder. */
 #ifndef MINIPOD_RUNTIME_CONFIG_CONFIG_PARTS_H
 #define MINIPOD_RUNTIME_CONFIG_CONFIG_PARTS_H
 
@@ -6,7 +6,7 @@
 #include "runtime/config/config.h"
 
 typedef struct pod__setting {
-    const char *text; /* as it was written */
+    const char *text; /* as the user wrote it */
     pod_source source;
     int64_t whole; /* INT, SIZE, BOOL */
     double real;
@@ -14,11 +14,11 @@ typedef struct pod__setting {
 
 struct pod_config {
     pod_arena *arena;
-    uint32_t command; /* POD_CMD_ bit; all of them when it came from a print */
+    uint32_t command; /* POD_CMD_ bit; POD_CMD_ALL after pod_config_parse */
     pod__setting set[POD_N_OPTS];
     const char **args;
     int n_args;
-    const char **files; /* of --conf; only of who read them */
+    const char **files; /* of --conf; only from pod_config_from_args */
     int n_files;
     const char **warnings;
     int n_warnings;
@@ -28,13 +28,13 @@ extern const pod_option pod__options[POD_N_OPTS];
 
 int pod__config_find(const char *name, size_t length);      /* -1: there is none */
 int pod__config_find_letter(char letter, uint32_t command); /* likewise */
-/* The option of the command that a person means who knows other programs by that name, or NULL. */
+/* Returns the command's option for a name that other programs use, or NULL. */
 const char *pod__config_hint(const char *name, uint32_t command);
 pod_status pod__config_fail_unknown(const char *spelled, const char *name, uint32_t command);
 
 bool pod__is_digits(const char *text);
-bool pod__option_takes_count(const pod_option *o); /* a BOOL with a range: how often */
-/* `what` is the option as the person spelled it. */
+bool pod__option_takes_count(const pod_option *o); /* a BOOL with a range also takes a count */
+/* `what` is the option as the user spelled it. */
 pod_status pod__option_check_text(const char *what, const char *text);
 pod_status pod__option_parse(const pod_option *o, const char *what, const char *text,
                              pod__setting *out);
@@ -42,7 +42,8 @@ pod_status pod__option_want_text(const pod_option *o, const char *what, const ch
 pod_status pod__config_set(pod_config *c, int option, pod_source source, const char *what,
                            const char *text);
 
-/* All options as their defaults have them, with room for so many arguments and warnings. */
+/* Creates a configuration with the defaults of all options, and room for so many arguments and
+ * warnings. */
 POD_MUST pod_status pod__config_create(int max_args, int max_warnings, pod_config **out);
 
 #endif

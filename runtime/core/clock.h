@@ -1,9 +1,9 @@
-/* Two ways to tell the time, in whole numbers so that sums close exactly.
+/* Two kinds of time, both integers, so that sums are exact.
  *
- * A pod_time counts picoseconds since a clock was started: timelines, real or simulated (106 days
- * fit). A pod_stamp counts nanoseconds since the Unix epoch: job logs, where runs are compared.
- * A clock asks the wall once, when it is started, and adds the monotonic difference: a wall that
- * is set back or forth during a run does not show. */
+ * A pod_time counts picoseconds since a clock was started, for real and simulated timelines (it
+ * holds 106 days). A pod_stamp counts nanoseconds since the Unix epoch, for job logs, where runs
+ * are compared. A clock reads the wall-clock time once, when it is started, and adds the monotonic
+ * difference, so that setting the system's clock during a run has no effect. */
 #ifndef MINIPOD_RUNTIME_CORE_CLOCK_H
 #define MINIPOD_RUNTIME_CORE_CLOCK_H
 

@@ -1,6 +1,6 @@
-/* The time in which a thread was ready to run and had no core, because others had them. On a
- * crowded machine it is part of every measured time. Read from Linux's /proc/thread-self/schedstat;
- * without it the time is unknown, and 0. */
+/* The time in which a thread was ready to run but had no core, because other threads had them. On a
+ * crowded machine it is part of every measured time. It is read from Linux's
+ * /proc/thread-self/schedstat; without that file it is unknown and reported as 0. */
 #ifndef MINIPOD_RUNTIME_CORE_CORE_WAIT_H
 #define MINIPOD_RUNTIME_CORE_CORE_WAIT_H
 

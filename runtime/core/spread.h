@@ -1,4 +1,4 @@
-/* The summary of measured values in a row: never one number alone. */
+/* The summary of measured values in a result row. */
 #ifndef MINIPOD_RUNTIME_CORE_SPREAD_H
 #define MINIPOD_RUNTIME_CORE_SPREAD_H
 

@@ -1,4 +1,4 @@
-/* Threads that block all signals, so that the main thread gets them. */
+/* Starts threads that block all signals, so that the main thread receives them. */
 #ifndef MINIPOD_RUNTIME_CORE_THREAD_H
 #define MINIPOD_RUNTIME_CORE_THREAD_H
 

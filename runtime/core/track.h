@@ -1,6 +1,6 @@
-/* A track of one thread's work over time, for another one to read: a ring that its owner fills and
- * one reader empties, without a lock. All memory is allocated at the start; events that find the
- * ring full are dropped and counted. */
+/* A track records what one thread does over time, for another thread to read: a ring that its owner
+ * fills and one reader empties, without a lock. All memory is allocated at creation; entries that
+ * find the ring full are dropped and counted. */
 #ifndef MINIPOD_RUNTIME_CORE_TRACK_H
 #define MINIPOD_RUNTIME_CORE_TRACK_H
 
@@ -13,13 +13,13 @@ typedef enum pod_deed { /* entries of a timeline other than instructions */
                         POD_DEED_NONE,
                         POD_DEED_BATCH, /* rows of a batch are prepared */
                         POD_DEED_EVAL_BATCH,
-                        POD_DEED_SAVE_WAIT, /* wait for the save before */
+                        POD_DEED_SAVE_WAIT, /* wait for the previous save */
                         POD_DEED_SAVE_COPY,
                         POD_DEED_SAVE_WRITE,
                         POD_DEED_SAVE_COMMIT,
                         POD_DEED_EVALUATION,
-                        POD_DEED_ATTEMPT, /* begins */
-                        POD_DEED_FAULT,   /* is injected */
+                        POD_DEED_ATTEMPT, /* an attempt begins */
+                        POD_DEED_FAULT,   /* a fault is injected */
                         POD_N_DEEDS
 } pod_deed;
 

@@ -1,4 +1,4 @@
-/* Lists of words as options have them: "8,16,32". */
+/* Comma-separated lists of words, as in options: "8,16,32". */
 #ifndef MINIPOD_RUNTIME_CORE_WORDS_H
 #define MINIPOD_RUNTIME_CORE_WORDS_H
 
@@ -12,7 +12,7 @@
  * stays. */
 POD_MUST pod_status pod_word_take(const char *what, const char **text, char *word, size_t room);
 
-/* Whether `word` is one of those of `list`. */
+/* Returns whether `word` is in the comma-separated `list`. */
 bool pod_word_is_in(const char *list, const char *word);
 
 /* Returns the only one of `names` that begins with `given`; else the one that is the fewest letters

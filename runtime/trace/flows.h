@@ -1,10 +1,10 @@
-/* Who was waited for: of each collective of a step the rank that came last, and the ranks that were
- * already waiting when it came.
+/* Finds, for each collective of a step, the rank that started it last and the ranks that were
+ * already waiting then.
  *
- * All ranks run the same program, so that the k-th collective that one waits for in a step is the
- * k-th of every other. A rank comes when it starts the collective; the last to come held up those
- * whose wait began before. Ranks that do not meet in a collective (pod_coll_args.group) know
- * nothing of each other; ranks that are not among the parts do not count. */
+ * All ranks run the same program, so that the k-th collective that one rank waits for in a step is
+ * the k-th of every other. A rank arrives when it starts the collective; the last one delayed those
+ * whose wait had begun before. Only ranks of one group of the collective (pod_coll_args.group) are
+ * compared, and only ranks among the parts. */
 #ifndef MINIPOD_RUNTIME_TRACE_FLOWS_H
 #define MINIPOD_RUNTIME_TRACE_FLOWS_H
 
@@ -15,19 +15,19 @@ typedef struct pod_trace_part { /* a step of one rank; borrowed */
     int rank;
     int64_t step; /* from 0 */
     pod_time begin, end;
-    const pod_event *event; /* as pod_timeline_kept has them */
+    const pod_event *event; /* (n), as returned by pod_timeline_kept */
     int64_t n;
 } pod_trace_part;
 
 typedef struct pod_flow {
-    int from, to;         /* parts: the last one that came, one that waited for it */
-    int64_t flight, wait; /* events: of `from` in flight, of `to` in the compute lane */
-    pod_time waited;      /* until the last one came */
+    int from, to;         /* parts: the last to arrive, and one that waited for it */
+    int64_t flight, wait; /* events: `from`'s in the comm lane, `to`'s in the compute lane */
+    pod_time waited;      /* from the begin of the wait until the last one arrived */
     int number;           /* of the collective within the step, from 1 */
 } pod_flow;
 
-/* Of one step, clocks aligned: those that waited at least `least`, by collective, then by part. In
- * the arena. E_NOMEM. */
+/* Finds the waits of one step that took at least `least`, ordered by collective, then by part, in
+ * the arena. Clocks of the parts must be aligned. E_NOMEM. */
 POD_MUST pod_status pod_flows_find(pod_arena *a, const pod_program *p, const pod_trace_part part[],
                                    int n_parts, pod_time least, const pod_flow **out, int *n);
 

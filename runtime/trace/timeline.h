@@ -1,14 +1,13 @@
-/* What one rank did and when: the one record that executors write and measurements read, whether
- * the clock is this host's or a simulated machine's.
+/* The timeline of one rank: executors record events in it and measurements read it, by the clock of
+ * this host or of a simulated machine.
  *
- * A run is long, so events are kept for the last few steps only (for a trace); each step is folded
- * into one row when it ends. All memory is taken at creation: a step allocates nothing.
+ * Because a run is long, events are kept only for the last few steps (for a trace); at its end each
+ * step is summed up in one row. All memory is allocated at creation: a step allocates nothing.
  *
- * Within a step the compute lane does one thing at a time, so its events do not overlap and the
- * row closes: end - begin = sum of the phases + other, in whole picoseconds. What runs beside it
- * (messages in flight, the threads that make batches and write checkpoints) stands in lanes of its
- * own. Time that the compute lane spends in the reduce phase is the all-reduce that was not
- * hidden. */
+ * Within a step the compute lane does one thing at a time, so that its events do not overlap and
+ * the row adds up: end - begin = sum of the phases + other, in whole picoseconds. Concurrent work
+ * (collectives in flight, threads that prepare batches and write checkpoints) is in lanes of its
+ * own. The time of the compute lane in phase REDUCE is communication that was not hidden. */
 #ifndef MINIPOD_RUNTIME_TRACE_TIMELINE_H
 #define MINIPOD_RUNTIME_TRACE_TIMELINE_H
 
@@ -24,105 +23,110 @@
 typedef enum pod_lane {
     POD_LANE_COMPUTE,
     POD_LANE_COMM,  /* collectives in flight */
-    POD_LANE_DATA,  /* batches in the making, by thread */
-    POD_LANE_FILE,  /* checkpoints: copied, written, committed */
-    POD_LANE_STEPS, /* steps, evaluations, and what strikes */
+    POD_LANE_DATA,  /* batches being prepared, by thread */
+    POD_LANE_FILE,  /* checkpoints being copied, written, completed */
+    POD_LANE_STEPS, /* steps, evaluations, attempts, faults */
     POD_N_LANES
 } pod_lane;
 
 typedef struct pod_event {
     pod_time begin, end;
-    int64_t step; /* from 0; of a deed its number */
+    int64_t step; /* from 0; of a deed: pod_done.number */
     int32_t rank;
-    int32_t instr;       /* of the program; -1: none, as when waiting for input */
+    int32_t instr;       /* of the program; -1: none, as in a wait for input */
     uint8_t phase, lane; /* pod_phase, pod_lane */
-    uint8_t deed;        /* pod_deed; NONE in a step's own events */
-    uint8_t thread;      /* that did the deed: of the lane, from 1; 0: the one that steps */
+    uint8_t deed;        /* pod_deed; NONE for events of a step */
+    uint8_t thread;      /* of the deed: number in its lane, from 1; 0: the step loop */
 } pod_event;
 
 typedef struct pod_step_row {
     int64_t step;
     pod_time begin, end;
     pod_time phase[POD_N_PHASES]; /* of the compute lane */
-    pod_time other;               /* of the compute lane, in no event */
+    pod_time other;               /* of the compute lane, outside events */
     pod_time comm;                /* sum of the comm lane's events: hidden or not */
-    int32_t n_dropped;            /* events that found no room; their time is in `other` */
+    int32_t n_dropped;            /* dropped events; their time is in `other` */
 } pod_step_row;
 
 typedef struct pod_timeline_plan {
     int rank;
     int64_t max_steps;  /* rows */
     int64_t max_events; /* of one step */
-    int64_t kept_steps; /* whose events are kept: the last ones, at least 1 */
+    int64_t kept_steps; /* keeps the events of so many last steps, at least 1 */
 } pod_timeline_plan;
 
 typedef struct pod_timeline pod_timeline;
 
-/* E_NOMEM; E_INVALID where the kept steps take more than a rank should give: the text speaks of the
- * option --trace-steps. */
+/* Creates a timeline. E_NOMEM; E_INVALID if the kept steps need too much memory for a rank: the
+ * text names the option --trace-steps. */
 POD_MUST pod_status pod_timeline_create(const pod_timeline_plan *plan, pod_timeline **out);
 void pod_timeline_destroy(pod_timeline *tl); /* NULL is allowed */
 
-/* Steps do not overlap: begin, events, end. Times never go back. Before the rows are used up, at
- * most max_steps times. */
+/* Record a step: begin, events, end. Steps do not overlap, times never go back, and there are at
+ * most max_steps steps. */
 void pod_timeline_begin_step(pod_timeline *tl, int64_t step, pod_time at);
 void pod_timeline_add(pod_timeline *tl, pod_lane lane, pod_phase phase, int32_t instr,
                       pod_time begin, pod_time end);
 void pod_timeline_end_step(pod_timeline *tl, pod_time at);
 
-/* ---- beside the steps: the latest deeds, whoever did them ---- */
+/* ---- deeds: events outside the instructions of a step (pod_deed), by any thread ---- */
 
 enum { POD_TIMELINE_TRACKS = 160 };
 
-/* What this thread did, within a step or between two. In the lane of steps what takes no time is
- * drawn as an instant. */
+/* Records a deed of the calling thread, within a step or between two. A deed without duration in
+ * the lane of steps is drawn as an instant. */
 void pod_timeline_mark(pod_timeline *tl, pod_lane lane, pod_deed deed, int64_t number,
                        pod_time begin, pod_time end);
-/* The end of each step takes what a track has; at most POD_TIMELINE_TRACKS of them. Each is a
- * thread of its lane. Borrowed until they are forgotten. */
+/* Adds a track, which is one thread of its lane: its entries are collected at the end of each step.
+ * At most POD_TIMELINE_TRACKS. Borrowed until pod_timeline_forget. */
 void pod_timeline_follow(pod_timeline *tl, pod_lane lane, pod_track *track);
-/* Takes what all tracks have, and lets go of them: before their owners end. */
+/* Collects the entries of all tracks for the last time and releases the tracks. Call it before
+ * their owners end. */
 void pod_timeline_forget(pod_timeline *tl);
-/* What found no room so far: events of steps, and deeds of tracks that were followed. */
+/* Returns the number of dropped events so far, and of dropped entries of tracks. */
 int64_t pod_timeline_n_dropped(const pod_timeline *tl);
 
 /* ---- reading ---- */
 
-/* Steps that ended, oldest first. Borrowed; grows with the next step. */
+/* Returns the rows of the steps that have ended, oldest first. Borrowed; grows with the next
+ * step. */
 const pod_step_row *pod_timeline_rows(const pod_timeline *tl, int64_t *n);
 
-/* How many of the last rows have their events, and the events of the i-th of those, oldest first:
- * *n of them, in memory for pod_timeline_max_events, which is the same on ranks with the same
- * plan. Side by side in it: a collective's wait in the compute lane, and that collective in
- * flight. Borrowed until the next step begins. */
+/* pod_timeline_n_kept returns how many of the last rows have events, pod_timeline_kept the *n
+ * events of the i-th of those, oldest first, in an array with room for pod_timeline_max_events,
+ * which is equal on ranks with equal plans. The wait for a collective in the compute lane and that
+ * collective in the comm lane are adjacent. Borrowed until the next step begins. */
 int64_t pod_timeline_n_kept(const pod_timeline *tl);
 const pod_event *pod_timeline_kept(const pod_timeline *tl, int64_t i, int64_t *n);
 int64_t pod_timeline_max_events(const pod_timeline *tl);
 
-/* The same of all kept steps in one, at most pod_timeline_kept_room of them. Answers how many. */
+/* pod_timeline_copy_kept copies the events of all kept steps to `out`, which has room for
+ * pod_timeline_kept_room events, and returns their number. */
 int64_t pod_timeline_kept_room(const pod_timeline *tl);
 int64_t pod_timeline_copy_kept(const pod_timeline *tl, pod_event *out);
 
-/* The deeds that did not end before the first kept step began, where there were steps before it; at
- * most pod_timeline_beside_room of them, in the order in which they became known. */
+/* Copies the deeds to `out`, at most pod_timeline_beside_room of them, in the order in which they
+ * were collected, and returns their number. If there were steps before the first kept one, deeds
+ * that ended before that one began are skipped. */
 int64_t pod_timeline_beside_room(const pod_timeline *tl);
 int64_t pod_timeline_copy_beside(const pod_timeline *tl, pod_event *out);
 
-/* ---- statistics, from the rows of a timeline, whoever wrote it ---- */
+/* ---- statistics from rows ---- */
 
-typedef struct pod_step_stats { /* all in seconds of one step */
+typedef struct pod_step_stats { /* seconds per step */
     pod_spread step;
-    pod_spread phase[POD_N_PHASES]; /* phase[POD_PHASE_REDUCE] is the all-reduce that was not
-                                       hidden, phase[POD_PHASE_INPUT] the wait for data */
-    pod_spread other;               /* the means of phases and other sum to the step's mean */
-    pod_spread comm;                /* all-reduces in flight, hidden or not */
-    int64_t n_dropped;              /* events that found no room */
+    pod_spread phase[POD_N_PHASES]; /* phase[POD_PHASE_REDUCE] is communication that was not hidden,
+                                       phase[POD_PHASE_INPUT] the wait for data */
+    pod_spread other;               /* the means of phases and other sum to that of step */
+    pod_spread comm;                /* collectives in flight, hidden or not */
+    int64_t n_dropped;              /* dropped events */
 } pod_step_stats;
 
-/* Leave the first step after a start out of `rows`: it is startup. E_NOMEM. */
+/* Computes statistics of n rows. The caller omits the first step after a start, which is startup.
+ * E_NOMEM. */
 POD_MUST pod_status pod_step_stats_of(const pod_step_row *rows, int64_t n, pod_step_stats *out);
 
-/* Of the whole time of the steps; 0 when there were none. */
+/* Returns the share of a phase in the time of all steps; 0 without steps. */
 double pod_step_share(const pod_step_stats *s, pod_phase phase);
 
 #endif
