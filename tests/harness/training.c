@@ -125,3 +125,27 @@ void pod_test_run_end(pod_test_run *r)
     pod_config_destroy(r->config);
     pod_arena_destroy(r->arena);
 }
+
+const char *pod_test_run_text(const pod_test_run *r, const char *name)
+{
+    enum { MAX_BYTES = 1 << 20 };
+    char *text = NULL;
+    const char *path = pod_test_text("%s/%s", r->folder, name);
+    POD_CHECK_OK(pod_file_read_text(pod_test_arena(), path, MAX_BYTES, &text));
+    return text ? text : "";
+}
+
+pod_status pod_test_run_compile(const pod_setup *setup, const pod_test_net *net,
+                                const pod_dataset *data, bool train, const pod_program **out)
+{
+    const pod_target host = {.name = "host", .cpu = pod_cpu_features()};
+    const pod_network network = pod_test_network(net);
+    return pod_network_compile(&network, setup, &data->info, train, &host, pod_test_arena(), out);
+}
+
+pod_status pod_test_run_restore(const pod_test_run *r, pod_store *store, pod_comm *comm,
+                                pod_snapshot *found)
+{
+    const pod_checkpoint_info want = {.model = r->setup.model};
+    return pod_snapshot_restore(r->folder, &want, false, store, comm, NULL, NULL, found);
+}

@@ -3,6 +3,7 @@
 #ifndef MINIPOD_TESTS_TRAINING_H
 #define MINIPOD_TESTS_TRAINING_H
 
+#include "runtime/train/snapshot.h"
 #include "runtime/train/train.h"
 #include "tests/harness/nets.h"
 
@@ -32,5 +33,17 @@ void pod_test_run_start(pod_test_run *r, pod_comm *comm, const pod_test_net *net
 void pod_test_run_well(pod_test_run *r, pod_comm *comm, const pod_test_net *net, const char *name,
                        const char *const options[]);
 void pod_test_run_end(pod_test_run *r);
+
+/* A file of the run's folder, "" when it cannot be read, which fails the running test. */
+const char *pod_test_run_text(const pod_test_run *r, const char *name);
+
+/* What such a run trains or evaluates, on the mesh and with the batch of this setup, in
+ * pod_test_arena(). */
+POD_MUST pod_status pod_test_run_compile(const pod_setup *setup, const pod_test_net *net,
+                                         const pod_dataset *data, bool train,
+                                         const pod_program **out);
+/* Fills the store with the run's last checkpoint. Collective. */
+POD_MUST pod_status pod_test_run_restore(const pod_test_run *r, pod_store *store, pod_comm *comm,
+                                         pod_snapshot *found);
 
 #endif

@@ -3,12 +3,9 @@
  * draws as a straight one. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
-#include "kernels/base/cpu.h"
 #include "kernels/base/rng.h"
 #include "runtime/exec/exec.h"
-#include "runtime/train/snapshot.h"
 #include "tests/harness/check.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/training.h"
@@ -29,7 +26,6 @@ typedef enum key { BY_STEP_AND_SAMPLE, BY_SAMPLE, BY_STEP_AND_ROW } key; /* the 
 
 /* A training on the check executor, one process for all cores of a mesh. */
 typedef struct hand {
-    pod_arena *arena;
     pod_dataset *data;
     const pod_program *program;
     pod_store *store[MAX_RANKS];
@@ -60,8 +56,6 @@ static void open_core(hand *h, const pod_setup *setup, int core)
 /* Of the setup of a run, on its mesh in as many micro-steps, or alone: on one core at once. */
 static void hand_open(hand *h, const pod_test_run *run, bool alone)
 {
-    const pod_target host = {.name = "host", .cpu = pod_cpu_features()};
-    const pod_network network = pod_test_network(&pod_test_dropping);
     pod_setup setup = run->setup;
     *h = (hand){.lr = RATE, .seed = setup.seed};
     if (alone) {
@@ -69,10 +63,8 @@ static void hand_open(hand *h, const pod_test_run *run, bool alone)
         setup.compile.accumulate = 1;
     }
     h->n_ranks = pod_mesh_size(&setup.compile.mesh);
-    POD_CHECK_OK(pod_arena_create(NULL, &h->arena));
     POD_CHECK_OK(pod_dataset_open(setup.data, setup.seed, &h->data));
-    POD_CHECK_OK(
-        pod_network_compile(&network, &setup, &h->data->info, true, &host, h->arena, &h->program));
+    POD_CHECK_OK(pod_test_run_compile(&setup, &pod_test_dropping, h->data, true, &h->program));
     CU_ASSERT_EQUAL(h->program->n_inputs, N_INPUTS);
     for (int core = 0; core < h->n_ranks; core++) open_core(h, &setup, core);
 }
@@ -84,7 +76,6 @@ static void hand_close(hand *h)
         pod_store_destroy(h->store[core]);
     }
     pod_dataset_close(h->data);
-    pod_arena_destroy(h->arena);
 }
 
 static void next_batch(hand *h, int core, key k)
@@ -123,9 +114,7 @@ static void test_same_bits(void)
     for (int i = 0; i < N_PARTS; i++) {
         pod_test_run r;
         hand h;
-        char steps[32];
-        snprintf(steps, sizeof steps, "--steps=%d", STEPS);
-        RUN(&r, "drawn", "--wire=exact", steps, parts[i]);
+        RUN(&r, "drawn", "--wire=exact", pod_test_text("--steps=%d", STEPS), parts[i]);
         hand_open(&h, &r, false);
         hand_train(&h, BY_STEP_AND_SAMPLE);
         POD_CHECK(pod_store_hash(h.store[0]) == r.result.weights_hash,
@@ -142,12 +131,9 @@ static void test_any_shape(void)
     uint64_t first = 0;
     for (int i = 0; i < 4; i++) {
         pod_test_run r;
-        char mesh[32];
-        snprintf(mesh, sizeof mesh,
-                 i == 0   ? "--mesh=%dx1"
-                 : i == 1 ? "--mesh=1x%d"
-                          : "--mesh=auto",
-                 size);
+        const char *mesh = i == 0   ? pod_test_text("--mesh=%dx1", size)
+                           : i == 1 ? pod_test_text("--mesh=1x%d", size)
+                                    : "--mesh=auto";
         RUN(&r, "shape", "--wire=exact", "--steps=7", mesh, i % 2 ? "--bucket=64" : "--bucket=1M",
             i == 3 ? "--algo=ring" : "--algo=tree");
         if (i == 0) first = r.result.weights_hash;
@@ -163,11 +149,10 @@ static double distance(const pod_test_run *run, key k)
     hand h;
     pod_store *made;
     pod_snapshot found = {0};
-    const pod_checkpoint_info want = {.model = run->setup.model};
     hand_open(&h, run, true);
     hand_train(&h, k);
     POD_CHECK_OK(pod_store_create(h.program, 0, 999, &made));
-    POD_CHECK_OK(pod_snapshot_restore(run->folder, &want, false, made, comm, NULL, NULL, &found));
+    POD_CHECK_OK(pod_test_run_restore(run, made, comm, &found));
     CU_ASSERT_EQUAL(found.step, STEPS);
     const double apart = pod_test_distance(made, h.store[0]);
     pod_store_destroy(made);
@@ -182,9 +167,7 @@ static void test_one_path(void)
     const double bound = STEPS * BATCH * pod_test_roundoff(POD_F32);
     for (int i = 0; i < N_PARTS; i++) {
         pod_test_run r;
-        char steps[32];
-        snprintf(steps, sizeof steps, "--steps=%d", STEPS);
-        RUN(&r, "path", "--wire=exact", steps, parts[i]);
+        RUN(&r, "path", "--wire=exact", pod_test_text("--steps=%d", STEPS), parts[i]);
         const double right = distance(&r, BY_STEP_AND_SAMPLE);
         POD_CHECK(right <= bound, "%s: %g from one core's weights, at most %g", parts[i], right,
                   bound);
@@ -205,12 +188,10 @@ static void test_resume(void)
     static const char *const wires[] = {"--wire=f32", "--wire=exact"};
     for (int i = 0; i < 2; i++) {
         pod_test_run straight, cut, rest;
-        char resume[640];
 #define RMSPROP "--optimizer=rmsprop", "--lr=0.002", "--ema=0.8", "--epsilon=1e-3", wires[i]
         RUN(&straight, "straight", RMSPROP, "--steps=13");
         RUN(&cut, "cut", RMSPROP, "--steps=7");
-        snprintf(resume, sizeof resume, "--resume=%s", cut.folder);
-        RUN(&rest, "rest", RMSPROP, "--steps=13", resume);
+        RUN(&rest, "rest", RMSPROP, "--steps=13", pod_test_text("--resume=%s", cut.folder));
 #undef RMSPROP
         const pod_train_result *want = &straight.result, *got = &rest.result;
         CU_ASSERT(got->first_step == 7 && got->n_steps == 6);

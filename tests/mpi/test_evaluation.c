@@ -2,11 +2,8 @@
  * their moving averages where a run keeps some. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
-#include "kernels/base/cpu.h"
 #include "runtime/exec/exec.h"
-#include "runtime/train/snapshot.h"
 #include "tests/harness/check.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/training.h"
@@ -22,7 +19,6 @@ static const double NEAR = 1e-5; /* of a loss: another order of its sum */
 /* A run's checkpoint and the evaluation program of its network, on one core; that program knows of
  * no averages. */
 typedef struct hand {
-    pod_arena *arena;
     pod_dataset *data;
     const pod_program *program;
     pod_store *store; /* of the program */
@@ -31,25 +27,19 @@ typedef struct hand {
 
 static void hand_open(hand *h, const pod_test_run *run, const pod_test_net *net)
 {
-    const pod_target host = {.name = "host", .cpu = pod_cpu_features()};
-    const pod_network network = pod_test_network(net);
-    const pod_checkpoint_info want = {.model = run->setup.model};
     const pod_program *training;
     pod_setup setup = run->setup;
     pod_snapshot found;
     *h = (hand){0};
     setup.batch = BATCH;
     POD_CHECK_OK(pod_mesh_parse("1x1", &setup.compile.mesh));
-    POD_CHECK_OK(pod_arena_create(NULL, &h->arena));
     POD_CHECK_OK(pod_dataset_open(setup.data, setup.seed, &h->data));
-    const pod_dataset_info *info = &h->data->info;
-    POD_CHECK_OK(pod_network_compile(&network, &setup, info, true, &host, h->arena, &training));
+    POD_CHECK_OK(pod_test_run_compile(&setup, net, h->data, true, &training));
     setup.ema = 0;
-    POD_CHECK_OK(pod_network_compile(&network, &setup, info, false, &host, h->arena, &h->program));
+    POD_CHECK_OK(pod_test_run_compile(&setup, net, h->data, false, &h->program));
     POD_CHECK_OK(pod_store_create(training, 0, 998, &h->kept));
     POD_CHECK_OK(pod_store_create(h->program, 0, 999, &h->store));
-    POD_CHECK_OK(
-        pod_snapshot_restore(run->folder, &want, false, h->kept, comm, NULL, NULL, &found));
+    POD_CHECK_OK(pod_test_run_restore(run, h->kept, comm, &found));
 }
 
 static void hand_close(hand *h)
@@ -57,15 +47,13 @@ static void hand_close(hand *h)
     pod_store_destroy(h->store);
     pod_store_destroy(h->kept);
     pod_dataset_close(h->data);
-    pod_arena_destroy(h->arena);
 }
 
 /* Every variable of the evaluation becomes the kept one of the name behind the prefix. */
 static void take(hand *h, const char *prefix)
 {
     for (int i = 0; i < pod_store_n(h->store); i++) {
-        char name[128];
-        snprintf(name, sizeof name, "%s%s", prefix, pod_store_variable(h->store, i)->name);
+        const char *name = pod_test_text("%s%s", prefix, pod_store_variable(h->store, i)->name);
         const int from = pod_store_find(h->kept, name);
         POD_CHECK(from >= 0, "no '%s' is kept", name);
         if (from < 0) continue;

@@ -22,10 +22,8 @@
 
 static bool there(const pod_test_run *r, const char *name)
 {
-    char path[700];
     struct stat s;
-    snprintf(path, sizeof path, "%s/%s", r->folder, name);
-    return stat(path, &s) == 0;
+    return stat(pod_test_text("%s/%s", r->folder, name), &s) == 0;
 }
 
 /* The job's log and its account, on all ranks. */
@@ -66,13 +64,9 @@ static void test_new_job(void)
     pod_test_run_end(&again);
 }
 
-/* Whether it has the text, on all ranks alike. */
 static bool says(const pod_test_run *r, const char *name, const char *text)
 {
-    char path[700], *has = NULL;
-    snprintf(path, sizeof path, "%s/%s", r->folder, name);
-    POD_CHECK_OK(pod_file_read_text(r->arena, path, 1 << 20, &has));
-    return has && strstr(has, text);
+    return strstr(pod_test_run_text(r, name), text) != NULL;
 }
 
 /* A launched job in an older one's folder, whose first attempt dies before it has begun: the second
@@ -107,10 +101,11 @@ static void test_unborn_attempt(void)
 /* When the n-th row of steps.csv, from 0, began by it; on all ranks alike. */
 static double row_begin_s(const pod_test_run *r, int n)
 {
-    char path[700], *text = NULL, *end;
-    snprintf(path, sizeof path, "%s/steps.csv", r->folder);
-    POD_CHECK_OK(pod_file_read_text(r->arena, path, 1 << 20, &text));
-    for (char *line = text ? strtok(text, "\n") : NULL; line; line = strtok(NULL, "\n")) {
+    char *end;
+    const char *next, *line = pod_test_run_text(r, "steps.csv");
+    for (; *line; line = next) {
+        next = line + strcspn(line, "\n");
+        next += *next == '\n';
         (void)strtol(line, &end, 10);
         if (end != line && n-- == 0) return strtod(end + 1, NULL);
     }
@@ -123,8 +118,7 @@ static void test_one_zero(void)
 {
     static const double ago_s = 1000;
     pod_test_run first, second;
-    char folder[700];
-    snprintf(folder, sizeof folder, "%s/launched", pod_test_dir());
+    const char *folder = pod_test_path("launched");
     if (rank == 0) {
         pod_launch_file *launch;
         const pod_stamp begin = pod_clock_start().stamp - (pod_stamp)(ago_s * 1e9);
@@ -154,10 +148,9 @@ static void test_one_zero(void)
 static void test_records_stay(void)
 {
     pod_test_run r;
-    char steps[700];
     struct stat before, after;
     RUN(&r, "records", "--steps=4");
-    snprintf(steps, sizeof steps, "%s/steps.csv", r.folder);
+    const char *steps = pod_test_text("%s/steps.csv", r.folder);
     POD_CHECK(stat(r.mllog_path, &before) == 0, "no log");
     pod_comm_barrier(comm);
     if (rank == 0) POD_CHECK(remove(steps) == 0 && mkdir(steps, 0777) == 0, "%s", steps);
@@ -205,9 +198,7 @@ static void test_only_what_struck(void)
         pod_test_run r;
         pod_job job;
         pod_account account;
-        char name[32];
-        snprintf(name, sizeof name, "files%zu", i);
-        RUN(&r, name, "--steps=3", "--checkpoint-every=1", cases[i].fault);
+        RUN(&r, pod_test_text("files%zu", i), "--steps=3", "--checkpoint-every=1", cases[i].fault);
         read_job(&r, &job, &account);
         int64_t n = 0;
         for (int part = 0; part < job.n_parts; part++) n += job.part[part].n_faults;
@@ -230,9 +221,8 @@ static void test_own_folder(void)
     } rows[] = {{"auto", true},     {".", true},         {"./", true},
                 {"index.h5", true}, {"../..", true},     {"..", true},
                 {"", false},        {"../../..", false}, {"../../../other", false}};
-    char back[4096], out[700], step[800];
-    snprintf(out, sizeof out, "%s/own", pod_test_dir());
-    snprintf(step, sizeof step, "%s/checkpoint/step-000000001", out);
+    char back[4096];
+    const char *out = pod_test_path("own"), *step = pod_test_path("own/checkpoint/step-000000001");
     POD_CHECK_OK(pod_dir_make(step));
     pod_comm_barrier(comm);
     POD_CHECK(getcwd(back, sizeof back) && chdir(step) == 0, "%s", step);

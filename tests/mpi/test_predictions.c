@@ -2,43 +2,34 @@
  * evaluation answered, and against the data set; whatever the mesh; and what is refused. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/base/cpu.h"
-#include "runtime/core/file.h"
 #include "runtime/train/eval.h"
-#include "runtime/train/snapshot.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/training.h"
 #include "tests/mpi/ranks.h"
 
-enum { N_TEST = 77, N_CLASSES = 10, MAX_BYTES = 1 << 20 }; /* the first: pod_test_run_defaults */
+enum { N_TEST = 77, N_CLASSES = 10 }; /* the first: pod_test_run_defaults */
 
 typedef struct bed {
     pod_test_run run;
     pod_setup setup;
-    pod_arena *arena;
     pod_dataset *data;
     const pod_program *program;
     pod_store *store;
     pod_exec *exec;
     pod_loader *loader;
-    char path[700];
+    const char *name; /* of the file, in the run's folder */
 } bed;
 
 static pod_status compile(bed *b, int net)
 {
-    const pod_target host = {.name = "host", .cpu = pod_cpu_features()};
-    const pod_network network = pod_test_network(&pod_test_nets[net]);
-    return pod_network_compile(&network, &b->setup, &b->data->info, false, &host, b->arena,
-                               &b->program);
+    return pod_test_run_compile(&b->setup, &pod_test_nets[net], b->data, false, &b->program);
 }
 
 static pod_status open_own(bed *b, int net)
 {
     const pod_loader_options batches = pod_setup_loader(&b->setup, false, rank, size);
-    POD_TRY(pod_arena_create(NULL, &b->arena));
     POD_TRY(pod_dataset_open(b->setup.data, b->setup.seed, &b->data));
     POD_TRY(compile(b, net));
     POD_TRY(pod_store_create(b->program, rank, 1, &b->store));
@@ -53,12 +44,10 @@ static bool bed_open(bed *b, int net, const char *precision)
                       (const char *const[]){"--steps=6", precision, NULL});
     b->setup = b->run.setup;
     b->setup.reads_logits = true;
-    snprintf(b->path, sizeof b->path, "%s/predictions.csv", b->run.folder);
+    b->name = "predictions.csv";
     pod_snapshot found;
-    const pod_checkpoint_info want = {.model = b->setup.model};
     pod_status s = pod_comm_agree(comm, open_own(b, net));
-    if (s == POD_OK)
-        s = pod_snapshot_restore(b->run.folder, &want, false, b->store, comm, NULL, NULL, &found);
+    if (s == POD_OK) s = pod_test_run_restore(&b->run, b->store, comm, &found);
     if (s == POD_OK) s = pod_exec_open(b->program, b->store, comm, pod_clock_start(), &b->exec);
     POD_CHECK(s == POD_OK, "%s", pod_error_text());
     return s == POD_OK;
@@ -70,27 +59,29 @@ static void bed_close(bed *b)
     pod_loader_close(b->loader);
     pod_store_destroy(b->store);
     pod_dataset_close(b->data);
-    pod_arena_destroy(b->arena);
     pod_test_run_end(&b->run);
 }
 
 static pod_status evaluate(bed *b, pod_eval_result *out)
 {
     pod_predictions *p;
-    POD_TRY(pod_predictions_open(b->path, b->data, pod_loader_local_batch(b->loader), comm, &p));
+    const char *path = pod_test_text("%s/%s", b->run.folder, b->name);
+    POD_TRY(pod_predictions_open(path, b->data, pod_loader_local_batch(b->loader), comm, &p));
     const pod_status s = pod_evaluate(b->exec, b->loader, N_TEST, comm, 6, p, out);
     if (s != POD_OK) pod_predictions_abandon(p);
     return s == POD_OK ? pod_predictions_close(p) : s;
 }
 
 /* One row; false where it is none. */
-static bool read_row(const bed *b, char **at, int64_t *index, int64_t *label, int64_t *answer,
+static bool read_row(const bed *b, const char **at, int64_t *index, int64_t *label, int64_t *answer,
                      double logit[])
 {
     int64_t *const whole[] = {index, label, answer};
+    char *end;
     for (int i = 0; i < 3; i++) {
-        *whole[i] = strtoll(*at, at, 10);
-        if (*(*at)++ != ',') return false;
+        *whole[i] = strtoll(*at, &end, 10);
+        *at = end + 1;
+        if (*end != ',') return false;
     }
     for (int i = 1; i < 3; i++) { /* names without commas */
         const int64_t k = *whole[i];
@@ -100,8 +91,9 @@ static bool read_row(const bed *b, char **at, int64_t *index, int64_t *label, in
         *at += n + 1;
     }
     for (int c = 0; c < N_CLASSES; c++) {
-        logit[c] = strtod(*at, at);
-        if (*(*at)++ != (c + 1 < N_CLASSES ? ',' : '\n')) return false;
+        logit[c] = strtod(*at, &end);
+        *at = end + 1;
+        if (*end != (c + 1 < N_CLASSES ? ',' : '\n')) return false;
     }
     return true;
 }
@@ -119,12 +111,11 @@ static void check_file(const bed *b, const pod_eval_result *want)
     static const char header[] =
         "index,label,answer,label_name,answer_name,logit0,logit1,logit2,logit3,logit4,logit5,"
         "logit6,logit7,logit8,logit9\n";
-    char *text;
+    const char *text = pod_test_run_text(&b->run, b->name);
     double loss = 0;
     int correct = 0;
-    POD_CHECK_OK(pod_file_read_text(b->arena, b->path, MAX_BYTES, &text));
     POD_CHECK(strncmp(text, header, strlen(header)) == 0, "it begins with '%.90s'", text);
-    char *at = text + strlen(header);
+    const char *at = text + strlen(header);
     for (int64_t i = 0; i < N_TEST; i++) {
         int64_t index = -1, label = 0, answer = 0;
         double logit[N_CLASSES] = {0};
@@ -168,7 +159,7 @@ static void test_refusals(void)
     bed b;
     if (bed_open(&b, POD_TEST_PERCEPTRON, "--precision=f32")) {
         pod_eval_result result;
-        snprintf(b.path, sizeof b.path, "%s/nowhere/predictions.csv", b.run.folder);
+        b.name = "nowhere/predictions.csv";
         POD_CHECK_FAILS(evaluate(&b, &result), POD_E_IO, "nowhere/predictions.csv");
         b.setup.compile.accumulate = 2;
         POD_CHECK_FAILS(compile(&b, POD_TEST_PERCEPTRON), POD_E_UNSUPPORTED,

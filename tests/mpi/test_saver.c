@@ -20,36 +20,25 @@ static const pod_checkpoint_info info = {
     .model = "m", .data = "d", .optimizer = "lars", .batch = 48};
 
 typedef struct fixture {
-    pod_arena *arena;
-    const pod_program *program;
     pod_store *store;
     pod_comm *comm;
-    char dir[600];
+    const char *dir;
 } fixture;
 
 /* A store on all ranks of `c`, and a folder that all know. */
 static void start(fixture *f, pod_comm *c, bool is_dealt, const char *name)
 {
-    char mesh[32];
-    snprintf(mesh, sizeof mesh, "%dx1", pod_comm_size(c));
     const pod_test_plan plan = {.net = &pod_test_nets[POD_TEST_BN_RESIDUAL],
-                                .mesh = mesh,
+                                .mesh = pod_test_text("%dx1", pod_comm_size(c)),
                                 .optimizer = "adamw",
                                 .shard_update = is_dealt};
-    *f = (fixture){.comm = c};
-    snprintf(f->dir, sizeof f->dir, "%s/%s", pod_test_dir(), name);
+    *f = (fixture){.comm = c, .dir = pod_test_path("%s", name)};
     if (pod_comm_rank(c) == 0) POD_CHECK_OK(pod_dir_make(f->dir));
-    POD_CHECK_OK(pod_arena_create(NULL, &f->arena));
-    POD_CHECK_OK(pod_test_compile(f->arena, &plan, &f->program));
-    POD_CHECK_OK(pod_store_create(f->program, pod_comm_rank(c), 1, &f->store));
+    POD_CHECK_OK(pod_store_create(pod_test_program(&plan), pod_comm_rank(c), 1, &f->store));
     pod_comm_barrier(c);
 }
 
-static void end(fixture *f)
-{
-    pod_store_destroy(f->store);
-    pod_arena_destroy(f->arena);
-}
+static void end(fixture *f) { pod_store_destroy(f->store); }
 
 /* Of an element of a whole variable after so many steps; the same whoever holds it. */
 static float value_of(const char *name, int64_t element, int64_t step)
@@ -91,16 +80,30 @@ static void check_restores(const fixture *f, int64_t want)
               n_other_values(f, want));
 }
 
-static bool exists(const char *fmt, ...) POD_PRINTF(1, 2);
-static bool exists(const char *fmt, ...)
+/* Of a path in its folder. */
+static bool exists(const fixture *f, const char *name)
 {
-    char path[700];
     struct stat s;
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(path, sizeof path, fmt, args);
-    va_end(args);
-    return stat(path, &s) == 0;
+    return stat(pod_test_text("%s/%s", f->dir, name), &s) == 0;
+}
+
+static void make_inside(const fixture *f, const char *name)
+{
+    if (rank == 0) POD_CHECK_OK(pod_dir_make(pod_test_text("%s/%s", f->dir, name)));
+}
+
+/* What the store holds after so many steps. */
+static void save(const fixture *f, pod_saver *s, int64_t step)
+{
+    set_values(f, step);
+    pod_saver_begin(s, step);
+}
+
+static pod_saver *open_saver(const fixture *f, const pod_saver_plan *plan)
+{
+    pod_saver *s = NULL;
+    POD_CHECK_OK(pod_saver_open(plan, &info, f->store, f->comm, &s));
+    return s;
 }
 
 /* ---- saves that go well ---- */
@@ -126,14 +129,12 @@ static void check_whole(pod_saver *s, int64_t n)
 
 static void save_steps(const fixture *f, const pod_saver_plan *plan, int64_t n)
 {
-    pod_saver *s;
-    POD_CHECK_OK(pod_saver_open(plan, &info, f->store, f->comm, &s));
+    pod_saver *s = open_saver(f, plan);
     POD_CHECK(pod_saver_kept(s) == -1, "step %" PRId64 " is kept", pod_saver_kept(s));
     long taken = 0;
     for (int64_t step = 1; step <= n; step++) {
         if (step == 2) taken = pod_alloc_count();
-        set_values(f, step);
-        pod_saver_begin(s, step);
+        save(f, s, step);
         set_values(f, 500 + step); /* the store goes on */
         if (!plan->is_async && pod_comm_rank(f->comm) == 0)
             POD_CHECK(pod_saver_kept(s) == step, "step %" PRId64 " is kept", pod_saver_kept(s));
@@ -154,8 +155,7 @@ static void test_ways(void)
         const bool is_dealt = way & 1, is_async = way & 2;
         fixture f, other, alone;
         pod_comm *self;
-        char name[32];
-        snprintf(name, sizeof name, "way%d", way);
+        const char *name = pod_test_text("way%d", way);
         start(&f, comm, is_dealt, name);
         const pod_clock clock = pod_clock_start();
         const pod_saver_plan plan = {
@@ -163,7 +163,7 @@ static void test_ways(void)
         save_steps(&f, &plan, 7);
         check_restores(&f, 7);
         for (int step = 1; rank == 0 && step <= 7; step++)
-            POD_CHECK(exists("%s/step-%09d", f.dir, step) == (step >= 6), "step %d", step);
+            POD_CHECK(exists(&f, pod_test_text("step-%09d", step)) == (step >= 6), "step %d", step);
         /* Whoever holds what, and one rank what all wrote. */
         start(&other, comm, !is_dealt, name);
         check_restores(&other, 7);
@@ -196,7 +196,7 @@ static void test_from_one(void)
 }
 
 typedef struct slow_file {
-    char path[700];
+    const char *path;
     char *text;
 } slow_file;
 
@@ -232,9 +232,9 @@ static void test_slow_restore(void)
     start(&f, comm, false, "slow");
     const pod_saver_plan plan = {.dir = f.dir, .is_async = true, .keep_last = 1};
     save_steps(&f, &plan, 2);
-    snprintf(manifest.path, sizeof manifest.path, "%s/step-000000002/manifest.json", f.dir);
+    manifest.path = pod_test_text("%s/step-000000002/manifest.json", f.dir);
     if (rank == 0) {
-        POD_CHECK_OK(pod_file_read_text(f.arena, manifest.path, 1 << 20, &manifest.text));
+        POD_CHECK_OK(pod_file_read_text(pod_test_arena(), manifest.path, 1 << 20, &manifest.text));
         POD_CHECK(remove(manifest.path) == 0 && mkfifo(manifest.path, 0600) == 0, "no fifo");
         has_writer = pthread_create(&writer, NULL, write_late, &manifest) == 0;
         CU_ASSERT_TRUE_FATAL(has_writer); /* nobody else writes what is read */
@@ -255,16 +255,14 @@ static void check_spoiled(const pod_fault *fault, bool is_async, const char *nam
 {
     static const bool not_spent[] = {false};
     fixture f;
-    pod_saver *s;
     start(&f, comm, false, name);
     const pod_saver_plan plan = {.dir = f.dir,
                                  .is_async = is_async,
                                  .keep_last = 5,
                                  .faults = {.fault = fault, .n_faults = 1, .spent = not_spent}};
-    POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
+    pod_saver *s = open_saver(&f, &plan);
     for (int64_t step = 1; step <= 2; step++) {
-        set_values(&f, step);
-        pod_saver_begin(s, step);
+        save(&f, s, step);
     }
     POD_CHECK_FAILS(pod_saver_finish(s), POD_E_WRITE, parts[0]);
     POD_CHECK(strstr(pod_error_text(), parts[1]), "'%s', want '%s'", pod_error_text(), parts[1]);
@@ -273,11 +271,10 @@ static void check_spoiled(const pod_fault *fault, bool is_async, const char *nam
     POD_CHECK(!pod_saver_failure(s), "told twice");
     POD_CHECK(rank > 0 || pod_saver_kept(s) == 1, "kept %" PRId64, pod_saver_kept(s));
     pod_comm_barrier(comm);
-    POD_CHECK(!exists("%s/step-000000002", f.dir) && !exists("%s/step-000000002.part", f.dir),
+    POD_CHECK(!exists(&f, "step-000000002") && !exists(&f, "step-000000002.part"),
               "%s: something is left of it", name);
     check_restores(&f, 1);
-    set_values(&f, 3);
-    pod_saver_begin(s, 3);
+    save(&f, s, 3);
     POD_CHECK_OK(pod_saver_finish(s));
     pod_saver_close(s);
     check_restores(&f, 3);
@@ -286,18 +283,15 @@ static void check_spoiled(const pod_fault *fault, bool is_async, const char *nam
 
 static void test_full_disk(void)
 {
-    char of_rank[32];
-    for (int r = 0; r<size; r += size> 1 ? size - 1 : 1)
+    for (int r = 0; r < size; r = r == size - 1 ? size : size - 1)
         for (int write = 0; write <= 4; write += 2)
             for (int is_async = 0; is_async < 2; is_async++) {
-                char name[64];
                 const pod_fault fault = {
                     .kind = POD_FAULT_DISKFULL, .rank = r, .step = 2, .write = write};
-                snprintf(name, sizeof name, "full%d-%d-%d", r, write, is_async);
-                snprintf(of_rank, sizeof of_rank, "rank %d: ", r);
-                check_spoiled(&fault, is_async, name,
+                check_spoiled(&fault, is_async, pod_test_text("full%d-%d-%d", r, write, is_async),
                               (const char *const[]){"No space left on device",
-                                                    size > 1 ? of_rank : "step-000000002"});
+                                                    size > 1 ? pod_test_text("rank %d: ", r)
+                                                             : "step-000000002"});
             }
 }
 
@@ -310,20 +304,16 @@ static void test_whole_but(void)
     for (int write = 14; has_failed; write++) { /* of those before, test_full_disk has some */
         const pod_fault fault = {.kind = POD_FAULT_DISKFULL, .step = 2, .write = write};
         fixture f;
-        pod_saver *s;
-        char name[32];
-        snprintf(name, sizeof name, "but%d", write);
-        start(&f, comm, false, name);
+        start(&f, comm, false, pod_test_text("but%d", write));
         const pod_saver_plan plan = {
             .dir = f.dir,
             .keep_last = 1,
             .faults = {.fault = &fault, .n_faults = 1, .spent = not_spent}};
-        POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
+        pod_saver *s = open_saver(&f, &plan);
         for (int64_t step = 1; step <= 2; step++) {
-            set_values(&f, step);
-            pod_saver_begin(s, step);
+            save(&f, s, step);
         }
-        int whole = exists("%s/step-000000002", f.dir);
+        int whole = exists(&f, "step-000000002");
         const char *told = pod_saver_failure(s);
         has_failed = told != NULL;
         POD_CHECK(!told || (strstr(told, "a checkpoint is whole, but") != NULL) == whole,
@@ -331,7 +321,7 @@ static void test_whole_but(void)
         POD_CHECK(rank > 0 || pod_saver_kept(s) == (whole ? 2 : 1), "write %d: kept %" PRId64,
                   write, pod_saver_kept(s));
         POD_CHECK((pod_saver_finish(s) == POD_OK) == whole, "write %d: whole %d", write, whole);
-        POD_CHECK(!told || exists("%s/step-000000001", f.dir), "write %d: the older one", write);
+        POD_CHECK(!told || exists(&f, "step-000000001"), "write %d: the older one", write);
         n_whole += told && whole;
         pod_saver_close(s);
         double failed = has_failed;
@@ -358,10 +348,9 @@ static void test_corrupt(void)
     save_steps(&f, &plan, 3);
     check_restores(&f, 2);
     if (rank == 0) {
-        char path[700], part[64];
-        snprintf(path, sizeof path, "%s/step-000000003", f.dir);
-        snprintf(part, sizeof part, "shard-%04d.h5: damaged: its CRC-32", size - 1);
-        POD_CHECK_FAILS(pod_checkpoint_read(path, NULL, 0), POD_E_FORMAT, part);
+        POD_CHECK_FAILS(pod_checkpoint_read(pod_test_text("%s/step-000000003", f.dir), NULL, 0),
+                        POD_E_FORMAT,
+                        pod_test_text("shard-%04d.h5: damaged: its CRC-32", size - 1));
     }
     end(&f);
 }
@@ -371,17 +360,12 @@ static void test_corrupt(void)
 static void test_stays(void)
 {
     fixture f;
-    pod_saver *s;
-    char path[700];
     start(&f, comm, false, "stays");
     const pod_saver_plan plan = {.dir = f.dir, .keep_last = 1};
-    POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
-    set_values(&f, 1);
-    pod_saver_begin(s, 1);
-    snprintf(path, sizeof path, "%s/step-000000001/folder/inside", f.dir);
-    if (rank == 0) POD_CHECK_OK(pod_dir_make(path));
-    set_values(&f, 2);
-    pod_saver_begin(s, 2);
+    pod_saver *s = open_saver(&f, &plan);
+    save(&f, s, 1);
+    make_inside(&f, "step-000000001/folder/inside");
+    save(&f, s, 2);
     POD_CHECK_OK(pod_saver_finish(s));
     const char *told = pod_saver_failure(s);
     POD_CHECK(rank > 0 ||
@@ -397,18 +381,14 @@ static void test_stays(void)
 static void test_leftovers(void)
 {
     fixture f;
-    pod_saver *s;
-    char path[700];
     start(&f, comm, false, "leftovers");
     const pod_saver_plan plan = {.dir = f.dir, .is_async = true, .keep_last = 1};
-    POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
-    snprintf(path, sizeof path, "%s/step-000000001.part", f.dir);
-    if (rank == 0) POD_CHECK_OK(pod_dir_make(path));
-    set_values(&f, 2);
-    pod_saver_begin(s, 2);
+    pod_saver *s = open_saver(&f, &plan);
+    make_inside(&f, "step-000000001.part");
+    save(&f, s, 2);
     POD_CHECK_OK(pod_saver_finish(s));
     pod_comm_barrier(comm);
-    POD_CHECK(!exists("%s/step-000000001.part", f.dir), "a part stays");
+    POD_CHECK(!exists(&f, "step-000000001.part"), "a part stays");
     pod_saver_close(s);
     check_restores(&f, 2);
     end(&f);
@@ -418,23 +398,19 @@ static void test_leftovers(void)
 static void test_obstacle(void)
 {
     fixture f;
-    pod_saver *s;
-    char path[700];
     start(&f, comm, false, "obstacle");
-    snprintf(path, sizeof path, "%s/step-000000001.part/shard-0000.h5/inside", f.dir);
-    if (rank == 0) POD_CHECK_OK(pod_dir_make(path));
+    make_inside(&f, "step-000000001.part/shard-0000.h5/inside");
     const pod_saver_plan plan = {.dir = f.dir, .keep_last = 1};
-    POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
+    pod_saver *s = open_saver(&f, &plan);
     const char *told = pod_saver_failure(s);
     POD_CHECK(rank > 0 || (told && strstr(told, "step-000000001.part") &&
                            strstr(told, "it is step-000000001.left now")),
               "'%s' is told", told ? told : "");
-    set_values(&f, 1);
-    pod_saver_begin(s, 1);
+    save(&f, s, 1);
     POD_CHECK_OK(pod_saver_finish(s));
     POD_CHECK(!pod_saver_failure(s), "told twice");
     pod_saver_close(s);
-    POD_CHECK(exists("%s/step-000000001.left/shard-0000.h5/inside", f.dir), "it is gone");
+    POD_CHECK(exists(&f, "step-000000001.left/shard-0000.h5/inside"), "it is gone");
     check_restores(&f, 1);
     end(&f);
 }
@@ -442,10 +418,9 @@ static void test_obstacle(void)
 static void test_no_folder(void)
 {
     fixture f;
-    pod_saver *s;
     start(&f, comm, false, "here");
     const pod_saver_plan plan = {.dir = "/nowhere/at/all", .is_async = true, .keep_last = 1};
-    POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
+    pod_saver *s = open_saver(&f, &plan);
     pod_saver_begin(s, 1);
     POD_CHECK_FAILS(pod_saver_finish(s), POD_E_IO, "/nowhere/at/all");
     pod_saver_close(s);
@@ -456,14 +431,12 @@ static void test_no_folder(void)
 static void test_folder_went(void)
 {
     fixture f;
-    pod_saver *s;
     start(&f, comm, true, "went");
     const pod_saver_plan plan = {.dir = f.dir, .is_async = true, .keep_last = 1};
-    POD_CHECK_OK(pod_saver_open(&plan, &info, f.store, comm, &s));
+    pod_saver *s = open_saver(&f, &plan);
     if (pod_comm_rank(comm) == 0) POD_CHECK(rmdir(f.dir) == 0, "%s stays", f.dir);
     pod_comm_barrier(comm);
-    set_values(&f, 1);
-    pod_saver_begin(s, 1);
+    save(&f, s, 1);
     POD_CHECK_OK(pod_saver_finish(s));
     pod_saver_close(s);
     check_restores(&f, 1);

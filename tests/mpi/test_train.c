@@ -34,9 +34,7 @@ static void check_error(const pod_test_run *r, pod_status want, const char *part
 
 static const char *resume_option(const pod_test_run *r)
 {
-    static char text[640];
-    snprintf(text, sizeof text, "--resume=%s", r->folder);
-    return text;
+    return pod_test_text("--resume=%s", r->folder);
 }
 
 static void check_same_end(const char *what, const pod_test_run *a, const pod_test_run *b)
@@ -106,31 +104,21 @@ static void test_resume_after_target(void)
 static int log_numbers(const pod_test_run *r, const char *key, const char *field, int room,
                        double out[])
 {
-    enum { MAX_BYTES = 1 << 20 };
-    char wanted[64], place[64], *text;
     int n = 0;
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    snprintf(wanted, sizeof wanted, "\"key\": \"%s\"", key);
-    snprintf(place, sizeof place, "\"%s\": ", field);
-    POD_CHECK_OK(pod_file_read_text(a, r->mllog_path, MAX_BYTES, &text));
-    for (const char *at = strstr(text, wanted); at && n < room; at = strstr(at + 1, wanted)) {
+    const char *wanted = pod_test_text("\"key\": \"%s\"", key);
+    const char *place = pod_test_text("\"%s\": ", field);
+    const char *at = strstr(pod_test_run_text(r, "mllog.txt"), wanted);
+    for (; at && n < room; at = strstr(at + 1, wanted)) {
         const char *number = strstr(at, place);
         if (number) out[n++] = strtod(number + strlen(place), NULL);
     }
-    pod_arena_destroy(a);
     return n;
 }
 
-static bool log_has(const pod_test_run *r, const char *part)
+static void check_log_has(const pod_test_run *r, const char *part)
 {
-    pod_arena *a;
-    char *text;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_file_read_text(a, r->mllog_path, 1 << 20, &text));
-    const bool found = strstr(text, part) != NULL;
-    pod_arena_destroy(a);
-    return found;
+    if (rank == 0)
+        POD_CHECK(strstr(pod_test_run_text(r, "mllog.txt"), part), "the log has no %s", part);
 }
 
 static void check_log(const pod_test_run *r)
@@ -166,7 +154,7 @@ static void test_epochs(void)
     check_numbers(&r, "eval_accuracy", "epoch_num", 6, evals);
     check_numbers(&r, "train_samples", "value", 1, (const double[]){210});
     check_numbers(&r, "eval_samples", "value", 1, (const double[]){N_TEST});
-    if (rank == 0) POD_CHECK(log_has(&r, "\"status\": \"aborted\""), "no target, yet a success");
+    check_log_has(&r, "\"status\": \"aborted\"");
     pod_test_run_end(&r);
 
     RUN(&r, POD_TEST_PERCEPTRON, "at end", "--steps=7", "--eval-every=0");
@@ -178,11 +166,10 @@ static void test_epochs(void)
 /* Without its last line: as a kill before that leaves it. */
 static void cut_last_line(const pod_test_run *r)
 {
-    char *text, *at;
     if (rank == 0) {
-        POD_CHECK_OK(pod_file_read_text(r->arena, r->mllog_path, 1 << 20, &text));
-        at = strstr(text, ":::MLLOG {\"namespace\": \"\"");
-        for (char *next = at; (next = strstr(next + 1, ":::MLLOG {"));) at = next;
+        const char *text = pod_test_run_text(r, "mllog.txt");
+        const char *at = strstr(text, ":::MLLOG {\"namespace\": \"\"");
+        for (const char *next = at; (next = strstr(next + 1, ":::MLLOG {"));) at = next;
         POD_CHECK_OK(pod_file_write_atomic(r->mllog_path, text, (size_t)(at - text)));
     }
     pod_comm_barrier(comm);
@@ -216,7 +203,7 @@ static void test_log_of_a_finished_job(void)
             i == 0 ? "--target=0.001" : "--target=0");
         check_log(&again);
         check_numbers(&again, "eval_accuracy", "epoch_num", 2, evals);
-        if (rank == 0) POD_CHECK(log_has(&again, said), "no %s", said);
+        check_log_has(&again, said);
     }
     pod_test_run_end(&again);
 }
@@ -226,7 +213,6 @@ static void test_target(void)
 {
     enum { ROOM = 32 };
     pod_test_run all, stopped;
-    char target[48];
     double accuracy[ROOM] = {0};
     int n = 0, first = 0;
     RUN(&all, POD_TEST_RESIDUAL, "all", "--epochs=4", "--eval-every=0.4");
@@ -246,7 +232,7 @@ static void test_target(void)
                   t->evals.row[n - 1].at_s <= t->run_s,
               "%g s to the peak, %g s to the last evaluation, %g s in all", t->time_to_peak_s,
               t->evals.row[n - 1].at_s, t->run_s);
-    snprintf(target, sizeof target, "--target=%.17g", all.result.best.accuracy);
+    const char *target = pod_test_text("--target=%.17g", all.result.best.accuracy);
     RUN(&stopped, POD_TEST_RESIDUAL, "stopped", "--epochs=4", "--eval-every=0.4", target);
     const pod_train_result *s = &stopped.result;
     POD_CHECK(s->reached && s->n_steps == 2 * (first + 1) && s->evals.n == first + 1,
@@ -259,7 +245,7 @@ static void test_target(void)
     POD_CHECK(s->time_to_peak_s == s->time_to_target_s, "%g s to the peak, which is the target",
               s->time_to_peak_s);
     check_log(&stopped);
-    if (rank == 0) POD_CHECK(log_has(&stopped, "\"status\": \"success\""), "no success in the log");
+    check_log_has(&stopped, "\"status\": \"success\"");
     pod_test_run_end(&all);
     pod_test_run_end(&stopped);
 }
@@ -371,8 +357,6 @@ static void check_saves_written_down(const pod_timeline *tl)
  * resume would accept is not saved over what stood there. */
 static void test_no_bad_checkpoint(void)
 {
-    pod_arena *a;
-    const pod_program *p;
     pod_store *store = NULL;
     pod_snapshot found = {0};
     pod_saver *saver = NULL;
@@ -383,9 +367,7 @@ static void test_no_bad_checkpoint(void)
     const pod_saver_plan keep = {.dir = pod_test_dir(), .keep_last = 1, .clock = &clock};
     const pod_timeline_plan recorded = {.rank = rank, .kept_steps = 1};
     pod_timeline *tl = NULL;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
-    POD_CHECK_OK(pod_store_create(p, 0, 1, &store));
+    POD_CHECK_OK(pod_store_create(pod_test_program(&plan), 0, 1, &store));
     float *variance = pod_store_data(store, pod_store_find(store, "down/moving_var"));
     const float before = variance[5];
     POD_CHECK_OK(pod_saver_open(&keep, &info, store, comm, &saver));
@@ -411,7 +393,6 @@ static void test_no_bad_checkpoint(void)
     POD_CHECK(found.step == 17 && variance[5] == before, "step %" PRId64 ", variance %g",
               found.step, (double)variance[5]);
     pod_store_destroy(store);
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE_WITH("train", open_comm, close_comm, {"resume equals a straight run", test_resume},

@@ -1,7 +1,6 @@
 /* Training runs that differ in what travels and who updates what: which of them end alike. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,26 +38,13 @@ static end run(const char *name, const char *options)
     return e;
 }
 
-#define RUN(name, ...) run((name), text_of(__VA_ARGS__))
-
-static const char *text_of(const char *format, ...) POD_PRINTF(1, 2);
-static const char *text_of(const char *format, ...)
-{
-    static char text[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    return text;
-}
+#define RUN(name, ...) run((name), pod_test_text(__VA_ARGS__))
 
 /* ---- the same ranks, in any shape ---- */
 
 static const char *shape(int i)
 {
-    static char text[16];
-    snprintf(text, sizeof text, i == 0 ? "%dx1" : i == 1 ? "1x%d" : "auto", size);
-    return text;
+    return i == 2 ? "auto" : i == 0 ? pod_test_text("%dx1", size) : pod_test_text("1x%d", size);
 }
 
 static void test_exact(void)
@@ -165,11 +151,9 @@ static void test_resume(void)
         const char *options = optimizers[some[p]];
         const end straight = RUN("straight", "--wire=exact %s", options);
         for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
-            char folder[600];
-            snprintf(folder, sizeof folder, "%s/cut", pod_test_dir());
             (void)RUN("cut", "--wire=exact %s --steps=5 %s", options, ways[i][0]);
-            const end rest =
-                RUN("rest", "--wire=exact %s %s --resume=%s", options, ways[i][1], folder);
+            const end rest = RUN("rest", "--wire=exact %s %s --resume=%s", options, ways[i][1],
+                                 pod_test_path("cut"));
             POD_CHECK(rest.weights == straight.weights,
                       "%s, '%s' then '%s': weights %016" PRIx64 ", straight %016" PRIx64, options,
                       ways[i][0], ways[i][1], rest.weights, straight.weights);
