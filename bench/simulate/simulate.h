@@ -1,5 +1,5 @@
-/* minipod simulate, scale and predict, in parts, each a file: what a step takes, what is asked of it, and
- * what is told of it. */
+/* The parts of minipod simulate, scale and predict, a file each: the simulation of a step, the
+ * options, and the output. */
 #ifndef MINIPOD_BENCH_SIMULATE_SIMULATE_H
 #define MINIPOD_BENCH_SIMULATE_SIMULATE_H
 
@@ -15,95 +15,98 @@
 
 /* ---- simulated.c: a training step of a planned run on its machine's virtual clock ---- */
 
-/* A simulated step's batch: hosts make samples ready, and hand them to their chips, while the step
+/* The batch of a simulated step: hosts prepare samples and send them to their chips while the step
  * before runs. */
-typedef struct pod_input_time { /* of one step, all hosts alike; 0: not known, taken as none */
-    double make_s;              /* a host's samples at --input-rate */
-    double feed_s;              /* a chip's part of them, from its host */
-    double seconds;             /* the longer: a host makes some while it hands others over */
-    int n_hosts;                /* 0 where it is not known what a host has */
+typedef struct
+    pod_input_time { /* per step, the same for all hosts; 0: unknown, counts as no time */
+    double make_s;   /* a host prepares its samples, at --input-rate */
+    double feed_s;   /* a chip receives its samples from its host */
+    double seconds;  /* the longer of the two, which overlap */
+    int n_hosts;     /* 0 if the chips per host are unknown */
 } pod_input_time;
 
-/* E_INVALID when --input-rate is given and the machine's file does not say what a host has. */
+/* Fails with E_INVALID if --input-rate is given and the machine file lacks the chips per host. */
 POD_MUST pod_status pod_simulate_input(const pod_planned *p, pod_input_time *out);
 
-typedef struct pod_by_core { /* of a time that each core has */
+typedef struct pod_by_core { /* statistics of a time over cores */
     double mean_s, least_s, most_s;
-    int least_core, most_core; /* the first of those */
+    int least_core, most_core; /* the first core with that time */
 } pod_by_core;
 
-typedef struct pod_simulated { /* lives in the arena that it was made in */
+typedef struct pod_simulated { /* lives in the arena of pod_simulate */
     const pod_program *program;
     const pod_instr_time *time; /* by instruction of the program */
     int cores;
-    pod_spread steps;     /* until the last core has ended and the next batch is ready, of those
-                             that were simulated */
-    pod_input_time input; /* of one */
+    pod_spread steps;     /* each until the last core has ended and the next batch is ready */
+    pod_input_time input; /* of one step */
     double step_s;        /* their median */
-    pod_step_stats stats; /* of the first core that is watched */
-    pod_by_core exposed;  /* what all cores wait for reductions, in a step */
-    double slowness;      /* of the first core that is watched: 1, or what --fault makes it */
-    double bound_s[POD_N_BOUNDS]; /* of its step, by what it waited for */
+    pod_step_stats stats; /* of the first watched core */
+    pod_by_core exposed;  /* wait for reductions in a step, over all cores */
+    double slowness;      /* factor on the first watched core's time, by --fault; else 1 */
+    double bound_s[POD_N_BOUNDS]; /* its step time, by what limits instructions */
     pod_ideal ideal;
-    double memory_bytes;                    /* of a core; what is fed included */
-    pod_sim_use use;                        /* of all steps */
-    const double *link_busy_s, *link_bytes; /* of a step, by link of the mesh */
+    double memory_bytes;                    /* of a core, including batches */
+    pod_sim_use use;                        /* over all steps */
+    const double *link_busy_s, *link_bytes; /* per step, by link of the mesh */
     bool is_chip_shared;   /* cores along the first dimension share the links of the others */
-    int cores_simulated;   /* one of each class of cores that do alike */
-    pod_trace_part *trace; /* the step of each core that is watched, in their order */
+    int cores_simulated;   /* one for each class of cores that do the same */
+    pod_trace_part *trace; /* the step of each watched core, in order */
     int n_traces;
-    pod_time waited_until; /* for input, by all cores behind the last step; 0: they need not wait */
+    pod_time waited_until; /* end of all cores' wait for input after the last step; 0: none */
     char busiest_link[POD_LINK_TEXT_BYTES];
-    double compile_wall_s, plan_wall_s, run_wall_s; /* this host's time; run: of the steps */
+    double compile_wall_s, plan_wall_s,
+        run_wall_s; /* this host's time; run: to simulate the steps */
 } pod_simulated;
 
-/* Whether --fault has one of the kind. */
+/* Returns whether --fault has a fault of this kind. */
 bool pod_simulate_has_fault(const pod_planned *p, pod_fault_kind kind);
 
-/* `log` shows how far it is; NULL: nothing does. E_INVALID where the machine's file lacks a number or
- * its memory does not hold the program. */
+/* Simulates the steps; `log` (may be NULL) shows the progress. Fails with E_INVALID if the machine
+ * file lacks a number, or if the program does not fit into a core's memory. */
 POD_MUST pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_log *log,
                                  pod_simulated *out);
 
-/* An evaluation of so many samples: all cores, in batches as large as those that are trained on, the
- * last one padded. */
+/* Simulates an evaluation of n_samples samples on all cores, in batches of the training's size, the
+ * last of which is padded. */
 POD_MUST pod_status pod_simulate_evaluation(const pod_planned *p, int64_t n_samples,
                                             pod_arena *arena, double *seconds);
 
-/* Share of the step that the first core that is watched waits for reductions. */
+/* Returns the share of its step for which the first watched core waits for reductions. */
 double pod_simulated_allreduce_share(const pod_simulated *s);
 
-/* ---- options.c: options that would have no effect on what is asked for ---- */
+/* ---- options.c: refuses options that would have no effect ---- */
 
-/* Before anything is planned, of a step and not of a long job. Options that other commands take too
- * may stand in a file or in the environment for those; typed, they are meant. E_INVALID, naming the
- * option. */
+/* Checks the options of a simulated step (not of --job), before it is planned. Options that other
+ * commands also have are refused only on the command line, because in files and the environment
+ * they may be meant for those. Fails with E_INVALID, naming the option. */
 POD_MUST pod_status pod_simulate_options_check(const pod_config *c);
-/* The part of it that long jobs share, whose steps are simulated, too: a training's course. */
+/* Checks only the options of a training's course (schedule, length); also for --job, which
+ * simulates a step, too. */
 POD_MUST pod_status pod_simulate_options_of_step(const pod_config *c);
-/* The same of what a machine does not have: a pod a host's kernels. */
+/* Checks the options that the machine does not support, such as those of a host's kernels on a
+ * pod. */
 POD_MUST pod_status pod_simulate_options_suit(const pod_config *c, const pod_planned *p);
-/* The same of links that nothing has gone over. */
+/* After the simulation: checks the options of links, if no message used a link. */
 POD_MUST pod_status pod_simulate_options_used(const pod_planned *p, const pod_simulated *s);
 
 /* ---- settings.c: the options that were given, and the algorithms that ran ---- */
 
-/* A row for each option that was given and has no row of its own, and that is not about output; in
- * JSON all that were given. */
+/* Adds a row for each option that was given, has no other row and is not about output; the JSON
+ * gets all given options. */
 void pod_simulate_add_options(pod_record *r, const pod_config *c);
-/* A note of each that was given and that a table of meshes does not show. */
+/* Adds a note on each given option that a table of meshes does not show. */
 void pod_simulate_note_options(pod_table *t, const pod_config *c);
-/* An object "options" of all that were given, as they were written. */
+/* Puts an object "options" with all given options, as they were written. */
 void pod_simulate_put_options(const pod_config *c, pod_json *j);
 
-/* The value as a shell takes it: in single quotes where it needs them, in the arena. NULL without
- * memory. */
+/* Returns the value quoted for a shell, if it needs quotes, in the arena; NULL without memory. */
 const char *pod_simulate_quoted(const char *value, pod_arena *arena);
-/* The command line that simulates the same, whoever gave its options, in the arena: `minipod
- * simulate --mesh 2x8x8 ...`. NULL without memory. */
+/* Returns the command line of the same simulation, with options from all sources, in the arena:
+ * `minipod simulate --mesh 2x8x8 ...`; NULL without memory. */
 const char *pod_simulate_command(const pod_config *c, pod_arena *arena);
 
-/* A row for each kind of collective with the algorithms that ran, and an array "algorithms". */
+/* Adds a row for each kind of collective with the algorithms that ran, and an array
+ * "algorithms". */
 void pod_simulate_add_algorithms(pod_record *r, const pod_program *p);
 
 /* ---- explain.c: --explain ---- */
@@ -124,62 +127,63 @@ typedef struct pod_what_if {
 } pod_what_if;
 
 typedef struct pod_explanation {
-    double step_s; /* as it is */
+    double step_s; /* without a change */
     pod_network_part part[POD_MAX_NETWORK_PARTS];
-    pod_what_if what_if[POD_MAX_WHAT_IFS]; /* what helps most first */
+    pod_what_if what_if[POD_MAX_WHAT_IFS]; /* largest gain first */
     int n_parts, n_what_ifs;
-    int slowest, n_slow; /* cores; of none n_slow is 0 */
-    double slow_factor;  /* of the slowest */
+    int slowest, n_slow; /* slow cores, by --fault */
+    double slow_factor;  /* of the slowest core */
     double without_slow_s;
 } pod_explanation;
 
-/* In the arena. What would help is found by simulating again with one thing changed at a time. */
+/* Analyses the step, in the arena. Simulates it again with one change at a time, to find the gain
+ * of each. */
 POD_MUST pod_status pod_simulate_explain(pod_planned *p, const pod_simulated *s, pod_arena *arena,
                                          pod_log *log, const pod_explanation **out);
 POD_MUST pod_status pod_explanation_print(const pod_explanation *e, const pod_planned *p,
                                           const pod_simulated *s, FILE *to);
-/* Rows of a table of quantities. */
+/* Adds rows to a table of quantities. */
 void pod_explanation_rows(const pod_explanation *e, pod_table *t);
-void pod_explanation_json(const pod_explanation *e, pod_json *j); /* keys of the open object */
+void pod_explanation_json(const pod_explanation *e,
+                          pod_json *j); /* puts keys into the open object */
 
 /* ---- convergence.c: --to-target ---- */
 
 typedef struct pod_time_to_target {
-    double epochs; /* whole stretches between evaluations */
+    double epochs; /* a multiple of the epochs between evaluations */
     double steps, evaluations;
-    double evaluation_s; /* of one */
+    double evaluation_s; /* of one evaluation */
     bool is_start_up_known;
-    double start_up_s;   /* before the first step; 0 where it is not known */
-    double seconds;      /* as MLPerf counts: steps, evaluations, and of the start-up what is more
-                            than it leaves out */
-    double from_start_s; /* of all */
+    double start_up_s;   /* before the first step; 0 if unknown */
+    double seconds;      /* as MLPerf counts: without POD_START_UP_LEFT_OUT_S of the start-up */
+    double from_start_s; /* start-up, steps and evaluations */
 } pod_time_to_target;
 
 enum { POD_START_UP_LEFT_OUT_S = 20 * 60 }; /* by MLPerf's rules */
 
-/* On ImageNet, with an evaluation of all its 50,000 test images every four epochs. Epochs by
- * convergence.def, in a straight line between its batches. E_INVALID for a model or batch that it
- * does not have. */
+/* Predicts the time to the target on ImageNet, with an evaluation of its 50,000 test images every
+ * four epochs. The number of epochs is interpolated linearly between the batches of
+ * convergence.def. Fails with E_INVALID for a model or batch outside that table. */
 POD_MUST pod_status pod_simulate_to_target(const pod_planned *p, const pod_simulated *s,
                                            pod_arena *arena, pod_time_to_target *out);
 
-/* ---- validate.c: what is predicted against what was published ---- */
+/* ---- validate.c: predictions compared with published times ---- */
 
-/* Simulates the rows of published.def and prints them with their errors, and as --csv and --json
- * say it. `held`: half of the counted ones are within 5 %, all within 10 %, all shares of
- * all-reduce within a percentage point. Errors of pod_planned_of and pod_simulate; E_INVALID for
- * any setting of a simulation, since the rows have their own. */
+/* Simulates the rows of published.def, prints them with their errors, and writes --csv and --json.
+ * `held`: the median error of the counted rows is at most 5 %, the largest at most 10 %, and all
+ * shares of all-reduce are within a percentage point. Fails as pod_planned_of and pod_simulate do,
+ * and with E_INVALID for any option of a simulation, because the rows have their own. */
 POD_MUST pod_status pod_simulate_validate(pod_call *call, bool *held);
 
 /* ---- links.c ---- */
 
-/* links.csv and, where gnuplot is installed, links.svg in the folder. */
+/* Writes links.csv and, if gnuplot is installed, links.svg to the folder. */
 POD_MUST pod_status pod_simulate_write_links(const pod_planned *p, const pod_simulated *s,
                                              const char *folder, pod_log *log);
 
-/* ---- scale.c: what `minipod scale` knows of each mesh of its list ---- */
+/* ---- scale.c: the meshes of `minipod scale` ---- */
 
-typedef struct pod_scale_time { /* of a step; the parts sum to it */
+typedef struct pod_scale_time { /* of a step; the other four sum to step_s */
     double step_s, compute_s, reduce_s, update_s, other_s;
 } pod_scale_time;
 
@@ -187,75 +191,77 @@ typedef struct pod_scale_point {
     char mesh[POD_MESH_TEXT_BYTES];
     int cores;
     int64_t batch;
-    char data[48]; /* "": as the settings have it */
+    char data[48]; /* "": as in the settings */
     pod_scale_time simulated, real;
-    bool shares_cores;                  /* its real ranks did */
-    pod_nearest nearest;                /* to what is simulated */
+    bool shares_cores;                  /* of the real ranks */
+    pod_nearest nearest;                /* to the simulated run */
     const pod_explanation *explanation; /* with --explain, else NULL */
-    const char *explained;              /* the same for a person: lines */
+    const char *explained;              /* the same as text */
 } pod_scale_point;
 
 enum { POD_SCALE_MAX_POINTS = 64 };
 
 typedef struct pod_scaling {
-    pod_arena *arena; /* where explanations live */
+    pod_arena *arena; /* of the explanations */
     pod_scale_point point[POD_SCALE_MAX_POINTS];
     int n;
     char machine[POD_MACHINE_TEXT_BYTES];
-    const char *images; /* of both clocks: --data, or where their size comes from; in the arena */
-    bool has_data;      /* images are those of a data set */
-    char warning[256];  /* "": none */
+    const char *
+        images; /* of real and simulated steps: --data, or the source of their size; in the arena */
+    bool has_data;     /* the images come from --data */
+    char warning[256]; /* "": none */
     bool has_real;
 } pod_scaling;
 
-/* The points of --meshes, --scaling and --batch. E_INVALID, also for a mesh that --machine does not
- * have, and for a pod where training runs for real; E_IO when the machine cannot be read. */
+/* Lists the points of --meshes, --scaling and --batch. Fails with E_INVALID, also for a mesh that
+ * --machine does not have, and for real training on a pod; E_IO if the machine file cannot be
+ * read. */
 POD_MUST pod_status pod_scale_list(const pod_config *c, bool is_real, pod_scaling *s);
-/* The settings with the mesh, batch and data of a point; its text is in the arena. */
+/* Creates the settings for a point, with its mesh, batch and data; their text is in the arena. */
 POD_MUST pod_status pod_scale_config(const pod_config *given, const pod_scale_point *p,
                                      pod_arena *a, pod_config **out);
 
-/* Point i, under the machine of the settings; explained where --explain asks for it. */
+/* Simulates point i on the machine of the settings; explains it if --explain is given. */
 POD_MUST pod_status pod_scale_simulate(const pod_config *c, pod_scaling *s, int i);
-/* The same training under mpirun, on this host, a few steps. E_IO when it cannot be started or
- * fails. */
+/* Trains point i for a few steps under mpirun on this host. Fails with E_IO if that cannot be
+ * started or fails. */
 POD_MUST pod_status pod_scale_train(const pod_config *c, pod_scaling *s, int i);
 
 /* ---- predict.c: a real run and its simulation side by side, for `minipod predict` ---- */
 
-typedef struct pod_side { /* of one step, seconds */
+typedef struct pod_side { /* times of one step in seconds */
     double step_s, phase_s[POD_N_PHASES];
-    double other_s;  /* what is in none of them: the sum is the step */
-    double *instr_s; /* by instruction, each time it runs in the step */
+    double other_s;  /* the rest of the step */
+    double *instr_s; /* by instruction: sum of its times in the step */
 } pod_side;
 
-/* What a rank's threads need to make its batch: as far as they do not have a core of their own, its
+/* The time that a rank's threads need to prepare its batch. If they have no core of their own, the
  * step waits for them, or shares its core with them. */
 typedef struct pod_feeding {
-    double batch_s; /* of all threads together */
-    int n_threads;  /* 0: the step itself */
+    double batch_s; /* summed over all threads */
+    int n_threads;  /* 0: the training thread prepares it */
     int ranks, cores;
 } pod_feeding;
 
-/* Of the batch of one core, by the machine file: made images are drawn, others copied
- * from memory. */
+/* Returns the time to prepare the batch of one core, by the machine file: synthetic images are
+ * drawn, others copied from memory. */
 double pod_batch_s(const pod_machine *m, const char *data, const pod_program *p);
-/* How much longer the instructions of a step take that shares its core. `compute_s` is what they
- * take on their own. */
+/* Returns the factor on the time of instructions if the step shares its core. compute_s: their time
+ * if it does not. */
 double pod_feeding_slows(const pod_feeding *f, double compute_s);
-/* What a step of so many seconds waits for its batch. */
+/* Returns for how long a step of step_s waits for its batch. */
 double pod_feeding_wait_s(const pod_feeding *f, double step_s);
 
-/* From the timeline's kept events, those of its first steps left out: medians. `other_s` is what
- * the phases' medians leave of the step's. */
+/* Computes medians from the timeline's events, without the first `skip` steps. other_s is the
+ * step's median less those of the phases. */
 POD_MUST pod_status pod_side_measured(const pod_timeline *tl, const pod_program *p, int skip,
                                       pod_arena *arena, pod_side *out);
-/* The step of the first core, by the machine file alone. `other_s` is what threads that make
- * batches take of its core. */
+/* Predicts the step of the first core from the machine file only. other_s is the time that threads
+ * that prepare batches take from its core. */
 POD_MUST pod_status pod_side_predicted(const pod_machine *m, const pod_program *p,
                                        const pod_feeding *f, pod_arena *arena, pod_side *out);
 
-/* Rows: the step, its phases, and the `most` instructions whose times differ the most. */
+/* Adds rows for the step, its phases, and the `most` instructions whose times differ most. */
 POD_MUST pod_status pod_predict_table(const pod_program *p, const pod_side *measured,
                                       const pod_side *predicted, int most, pod_arena *arena,
                                       pod_table *t);
