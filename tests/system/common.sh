@@ -2,6 +2,8 @@
 #   minipod, work    the program; the folder, which goes away at the end
 #   fail TEXT...     says what went wrong and makes the script end with 1
 #   on_ranks N ...   the program on N ranks
+#   is_refused PATTERN COMMAND...   that command ends with 2 and one line on standard error that matches, and
+#                    prints nothing; leaves out and err
 #   made_host        prints a machine file
 #   is_csv FILE      whether it is a table as "Result files" in doc/usage.md has it; says why not
 # shellcheck shell=bash
@@ -25,6 +27,14 @@ on_ranks() {
     local n=$1
     shift
     mpirun -n "$n" --bind-to none "$minipod" "$@"
+}
+
+is_refused() {
+    local code
+    "${@:2}" >out 2>err
+    code=$?
+    [ $code -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] && grep -q -e "$1" err ||
+        fail "${*:2}: exit $code, want 2 and '$1': $(cat out err | head -c 600)"
 }
 
 # What remains of standard error without the lines that mpirun adds for an exit code that is not 0 (now

@@ -161,12 +161,7 @@ done
 # What would do nothing there, or share what no pod's cores share; but not what a file says to all runs.
 sim=(coll --on sim --machine tpu-v3 --mesh 2x2x2 -e 4K --progress off)
 # refuses LINE WORD...
-refuses() {
-    local line=$1
-    shift
-    "$minipod" "$@" >out 2>err
-    [ $? -eq 2 ] && [ ! -s out ] && [ "$(cat err)" = "minipod coll: $line" ] || fail "$*: $(cat out err)"
-}
+refuses() { is_refused "^minipod coll: $1\$" "$minipod" "${@:2}"; }
 refuses 'check: --on sim moves no data that could be wrong' "${sim[@]}" -c 1
 refuses 'ngpus: 2, want 1: a rank is one core; start more of them with mpirun -n' coll --on local -g 2
 refuses "datatype: 'f8' is none of int8, uint8, int32, uint32, int64, uint64, half, float, double, bfloat16, exact, all" \

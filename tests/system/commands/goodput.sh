@@ -86,33 +86,25 @@ END
 
 # has TEXT: a line of what was printed, blanks squeezed
 has() { tr -s ' ' <out | grep -q -e "$1" || fail "no '$1' in: $(cat out err)"; }
-# csv FILE ROW COLUMN WANT
+# csv FILE ROW {COLUMN WANT}...
 csv() {
-    local got
-    got=$(awk -F, -v row="$2" -v name="$3" '/^#/ { next } !c { for (c = NF; c && $c != name; c--); next }
-        $1 == row { print $c }' "$1")
-    awk -v a="$got" -v b="$4" 'BEGIN { exit !(a == b || (a - b < 1e-6 && b - a < 1e-6 && a != "" && a != "-")) }' ||
-        fail "$1: $3 of $2 is '$got', want $4"
+    local file=$1 row=$2 got
+    shift 2
+    while [ $# -ge 2 ]; do
+        got=$(awk -F, -v row="$row" -v name="$1" '/^#/ { next } !c { for (c = NF; c && $c != name; c--); next }
+            $1 == row { print $c }' "$file")
+        awk -v a="$got" -v b="$2" 'BEGIN { exit !(a == b || (a - b < 1e-6 && b - a < 1e-6 && a != "" && a != "-")) }' ||
+            fail "$file: $1 of $row is '$got', want $2"
+        shift 2
+    done
 }
 
 "$minipod" goodput calm broken/ --csv runs.csv --json runs.json --prometheus runs.prom >out 2>err || fail "$(cat err)"
-csv runs.csv calm wall_rank_s 60
-csv runs.csv calm productive_rank_s 40
-csv runs.csv calm runtime 0.666666667
-csv runs.csv calm program 0.25
-csv runs.csv calm scheduling ''
-csv runs.csv calm goodput ''
-csv runs.csv calm tpu_initialization_rank_s 2
-csv runs.csv calm program_startup_rank_s 4
-csv runs.csv calm evaluation_rank_s 8
-csv runs.csv calm other_rank_s 6
-csv runs.csv broken wall_rank_s 12
-csv runs.csv broken runtime 0.5
-csv runs.csv broken program ''
-csv runs.csv broken wasted_progress_from_disruption_rank_s 3
+csv runs.csv calm wall_rank_s 60 productive_rank_s 40 runtime 0.666666667 program 0.25 scheduling '' goodput ''
+csv runs.csv calm tpu_initialization_rank_s 2 program_startup_rank_s 4 evaluation_rank_s 8 other_rank_s 6
+csv runs.csv broken wall_rank_s 12 runtime 0.5 program '' wasted_progress_from_disruption_rank_s 3
 csv runs.csv broken infrastructure_recovery_from_disruption_rank_s 2
-csv runs.csv broken unproductive_checkpoint_restore_time_rank_s 1
-csv runs.csv broken disruptions 1
+csv runs.csv broken unproductive_checkpoint_restore_time_rank_s 1 disruptions 1
 csv runs.csv all runtime 0.638888889 # 46 / 72
 csv runs.csv all ideal_rank_s 10            # a quarter of calm's 40
 has 'broken: program goodput is not known: there is no run.json'
@@ -140,8 +132,7 @@ grep -q '"interval": \[' runs.json || fail "runs.json: no intervals"
 
 # 0.75 x 2 / 3 x 0.25; by all that ranks did: capacity 4 x 40
 "$minipod" goodput calm --jobs jobs.csv --csv one.csv >out 2>err || fail "$(cat err)"
-csv one.csv calm scheduling 0.75
-csv one.csv calm goodput 0.125
+csv one.csv calm scheduling 0.75 goodput 0.125
 has '^ calm 80.000 60.000 5.000 10.000 75.00$'
 has '^# all jobs: 60.000 / 160.000 rank-s = 37.50 %'
 # The job's name is the folder's own, whatever leads there.
@@ -169,8 +160,7 @@ csv by.csv mlp productive_rank_s 40
 csv by.csv 1 runs 1
 "$minipod" goodput calm broken --by phase --csv by.csv >out 2>err || fail "$(cat err)"
 csv by.csv training runtime 0.71875 # 46 / (72 - 8)
-csv by.csv evaluation wall_rank_s 8
-csv by.csv evaluation runtime ''
+csv by.csv evaluation wall_rank_s 8 runtime ''
 csv by.csv all runtime 0.638888889
 
 # uneven: two ranks do steps 1 to 5, a second each, of which 4 are kept; then one rank does 5 and 6, 5 s
@@ -189,29 +179,18 @@ head_of $log 2 0 1 1 mlp 6
     sed "s/\($(ns 6),\"end_ns\":\)$(ns 7)/\1$(ns 11)/; s/\($(ns 11),\"end_ns\":\)$(ns 12)/\1$(ns 16)/" >>$log
 run_json uneven/run.json 1 0.25 4
 "$minipod" goodput uneven calm --csv uneven.csv --json uneven.json --prometheus uneven.prom >out 2>err || fail "$(cat err)"
-csv uneven.csv uneven productive_rank_s 18
-csv uneven.csv uneven ideal_rank_s 2.5
-csv uneven.csv uneven program 0.138888889
+csv uneven.csv uneven productive_rank_s 18 ideal_rank_s 2.5 program 0.138888889
 csv uneven.csv all ideal_rank_s 12.5
 grep -q '^ *"program_goodput": 0.138888' uneven.json || fail "uneven.json: $(grep program_goodput uneven.json)"
 grep -q '^minipod_program_goodput{run="uneven",.* 0.138888' uneven.prom || fail "uneven.prom: $(grep program uneven.prom)"
 has '^# uneven: ideal = kept steps x ideal step of their attempt, the last one.s 250.000 ms, of each rank; the median step took 4000.000 ms; ideal step = 1 GFLOP'
 # By mesh: on 2 both did 4 s that are kept of the 6 until the second attempt began, on 1 the 10 of 10.
 "$minipod" goodput uneven calm --by mesh --csv mesh.csv >out 2>err || fail "$(cat err)"
-csv mesh.csv 2 runs 2
-csv mesh.csv 2 attempts 2
-csv mesh.csv 2 disruptions 1
+csv mesh.csv 2 runs 2 attempts 2 disruptions 1
 csv mesh.csv 2 wall_rank_s 72 # 2 x 6 + 60
-csv mesh.csv 2 productive_rank_s 48
-csv mesh.csv 2 ideal_rank_s 12
-csv mesh.csv 1 runs 1
-csv mesh.csv 1 disruptions 0
-csv mesh.csv 1 wall_rank_s 10
-csv mesh.csv 1 productive_rank_s 10
-csv mesh.csv 1 ideal_rank_s 0.5
-csv mesh.csv 1 program 0.05
-csv mesh.csv all runs 2
-csv mesh.csv all wall_rank_s 82
+csv mesh.csv 2 productive_rank_s 48 ideal_rank_s 12
+csv mesh.csv 1 runs 1 disruptions 0 wall_rank_s 10 productive_rank_s 10 ideal_rank_s 0.5 program 0.05
+csv mesh.csv all runs 2 wall_rank_s 82
 has '^# uneven: its attempts were on 2 meshes: each has the time that it was there$'
 has '^# uneven: mlp on meshes 2, 1; 2 attempts, 1 disruption'
 printf 'job,event,time_s,ranks\n,capacity,0,2\nuneven,submit,0,2\nuneven,allocate,0,2\nuneven,end,16,\n' >uneven.jobs
@@ -236,9 +215,7 @@ head_of $log 2 0 1 1 mlp 5
 for record in '' grown/run.json; do
     [ -z "$record" ] || run_json $record 1 2 5
     "$minipod" goodput grown --csv grown.csv >out 2>err || fail "$(cat err)"
-    csv grown.csv grown productive_rank_s 9
-    csv grown.csv grown ideal_rank_s 2.4
-    csv grown.csv grown program 0.266666667
+    csv grown.csv grown productive_rank_s 9 ideal_rank_s 2.4 program 0.266666667
     has "^# grown: ideal = kept steps x ideal step.* the last \(one's 2000.000 ms\|attempt's\), of each rank"
 done
 printf 'grown,submit,0,1\ngrown,allocate,0,1\ngrown,end,10,\n' |
@@ -347,14 +324,7 @@ has 'attempt 1: it came to its end, but the logs of 1 of 2 ranks have none: they
 has 'attempt 1: 1 of 2 ranks left no log that is begun'
 
 # refuses PATTERN WORD...
-refuses() {
-    local want=$1 code
-    shift
-    "$minipod" goodput "$@" >out 2>err
-    code=$?
-    { [ $code -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] && grep -q -e "$want" err; } ||
-        fail "goodput $*: exit $code, want 2 and '$want': $(cat out err)"
-}
+refuses() { is_refused "$1" "$minipod" goodput "${@:2}"; }
 mkdir empty hollow hollow/job
 # Of several folders those that are no run's are named, a line each; the others are as they were alone.
 "$minipod" goodput calm --csv want.csv --json want.json >want 2>err || fail "$(cat err)"

@@ -99,22 +99,16 @@ grep -q 'killed: was killed before its end, and has no results; skipped$' said &
     fail "report of a killed run: $(cat said)"
 grep -q '<td>plain\|<th>plain' others.html && ! grep -q '<td>killed\|<th>killed' others.html || fail "report of a killed run: the page"
 
-refused() {
-    local text=$1
-    shift
-    "$minipod" report "$@" >said 2>&1
-    [ $? -eq 2 ] || fail "report $*: is not refused"
-    grep -q -e "$text" said || fail "report $*: no '$text' in: $(cat said)"
-}
-refused 'which runs?'
-refused 'plain/: stands twice among the runs: it is the same folder as plain$' plain plain/ -o x.html
-refused 'killed: was killed before its end' killed -o x.html
-refused 'output: want a file' plain
-refused 'absent/run.json: is not there' absent -o x.html
-refused "output: 'plain/run.json' will be a page of minipod, want a name in .html" plain -o plain/run.json
+refuses() { is_refused "$1" "$minipod" report "${@:2}"; }
+refuses 'which runs?'
+refuses 'plain/: stands twice among the runs: it is the same folder as plain$' plain plain/ -o x.html
+refuses 'killed: was killed before its end' killed -o x.html
+refuses 'output: want a file' plain
+refuses 'absent/run.json: is not there' absent -o x.html
+refuses "output: 'plain/run.json' will be a page of minipod, want a name in .html" plain -o plain/run.json
 echo '{' >plain/run.json
-refused 'plain/run.json: is no record of a run' plain -o x.html
-refused "output: 'x.pdf' will be a page of minipod, want a name in .html" alike -o x.pdf
+refuses 'plain/run.json: is no record of a run' plain -o x.html
+refuses "output: 'x.pdf' will be a page of minipod, want a name in .html" alike -o x.pdf
 [ ! -e x.pdf ] || fail "a page with a wrong suffix was written"
 [ ! -e x.html ] || fail "a report that was refused left a page"
 exit "$failed"

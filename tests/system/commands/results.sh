@@ -54,14 +54,7 @@ results csv "$minipod" launch -n 2 --restarts 0 -- "${train[@]}" --mesh 2x1
 is_alone csv && [ -s coll.json ] || fail "one of two: $(cat out)"
 
 # refuses LINE WORD...: in one line, before any work
-refuses() {
-    local line=$1
-    shift
-    "$minipod" "$@" >out 2>err
-    local code=$?
-    [ $code -eq 2 ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "^minipod $1: $line\$" err ||
-        fail "$*: exit $code: $(cat out err)"
-}
+refuses() { is_refused "^minipod $2: $1\$" "$minipod" "${@:2}"; }
 eval=(eval --resume run --batch 12)
 results csv "$minipod" "${eval[@]}" --predictions pred.csv
 "$minipod" "${eval[@]}" --predictions - >out 2>err || fail "predictions: $(cat err)"

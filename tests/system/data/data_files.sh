@@ -4,15 +4,8 @@
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "$(dirname "$0")/../common.sh"
 
-# says PATTERN WORD...: exit 2 and one line that matches
-says() {
-    local pattern=$1 code
-    shift
-    "$minipod" "$@" >out 2>err
-    code=$?
-    [ $code -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q -e "$pattern" err ||
-        fail "${*:0:200}: exit $code, want 2 and '$pattern': $(head -c 600 err)"
-}
+# says PATTERN WORD...
+says() { is_refused "$1" "$minipod" "${@:2}"; }
 
 # ---- one writer at a time ----
 

@@ -16,13 +16,8 @@ taken() {
 }
 # refused PATTERN WHAT...
 refused() {
-    local pattern=$1 code
-    shift
-    "$minipod" data import -o x.h5 --progress off "$@" >out 2>err
-    code=$?
-    [ "$code" -eq 2 ] || fail "$*: exit $code, want 2: $(cat err)"
-    [ "$(wc -l <err)" -eq 1 ] && grep -q -e "$pattern" err || fail "$*: want '$pattern': $(cat err)"
-    [ ! -e x.h5 ] && [ ! -e x.h5.minipod-part ] || fail "$*: left a file"
+    is_refused "$1" "$minipod" data import -o x.h5 --progress off "${@:2}"
+    [ ! -e x.h5 ] && [ ! -e x.h5.minipod-part ] || fail "${*:2}: left a file"
 }
 
 # ---- list ------------------------------------------------------------------------------------

@@ -9,13 +9,8 @@ make_image=$(realpath "$2")
 image() { "$make_image" "$@" || fail "cannot make $1"; }
 # refused PATTERN FOLDER [OPTION...]: one line on standard error, exit 2, no file
 refused() {
-    local pattern=$1 code
-    shift
-    "$minipod" data import images "$@" -o x.h5 --image-size 24 --progress off >out 2>err
-    code=$?
-    [ "$code" -eq 2 ] || fail "$*: exit $code, want 2: $(cat err)"
-    [ "$(wc -l <err)" -eq 1 ] && grep -q -e "$pattern" err || fail "$*: want '$pattern': $(cat err)"
-    [ ! -s out ] && [ ! -e x.h5 ] && [ ! -e x.h5.minipod-part ] || fail "$*: left something: $(cat out)"
+    is_refused "$1" "$minipod" data import images "${@:2}" -o x.h5 --image-size 24 --progress off
+    [ ! -e x.h5 ] && [ ! -e x.h5.minipod-part ] || fail "${*:2}: left a file"
 }
 # taken N PATTERN FOLDER [OPTION...]: N images, exit 0, and a line that matches
 taken() {

@@ -13,14 +13,7 @@ with() {
     "$minipod" simulate --machine own.conf --mesh 2x2x2 --model mlp --batch 64 "$@" >out 2>err
 }
 # refuses LINE EDIT WORD...
-refuses() {
-    local line=$1
-    shift
-    with "$@"
-    local code=$?
-    [ $code -eq 2 ] && [ ! -s out ] && [ "$(cat err)" = "minipod simulate: $line" ] ||
-        fail "$*: exit $code: $(cat err out)"
-}
+refuses() { is_refused "^minipod simulate: $1\$" with "${@:2}"; }
 line_of() { grep -n "^$1 " tpu.conf | cut -d: -f1; }
 # out_of KEY VALUE RANGE: a value that no machine has
 out_of() { refuses "own.conf:$(line_of "$1"): $1: $2 is not within $3" "s/^$1 .*/$1 = $2/"; }

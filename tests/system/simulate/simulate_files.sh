@@ -100,14 +100,8 @@ echo 'trust = 0.5' >file.conf
 trains glyphs:8x8x1 glyphs:8x8x1 --model resnet20 --data glyphs:8x8x1 --conf file.conf --rho 0.5
 grep -q -e ' --rho=0.5 .*MINIPOD_TRUST=0.5$' started && ! grep -q -e '--trust' started || fail "scale: $(cat started)"
 
-# refuses LINE WORD...
-refuses() {
-    local line=$1
-    shift
-    "$@" >out 2>err
-    local code=$?
-    [ $code -eq 2 ] && [ ! -s out ] && [ "$(cat err)" = "$line" ] || fail "$*: exit $code: $(cat out err)"
-}
+# refuses LINE COMMAND...
+refuses() { is_refused "^$1\$" "${@:2}"; }
 refuses "minipod simulate: json: './both' is the file, which csv takes" "${simulate[@]}" --csv both --json ./both
 refuses "minipod scale: json: 'both' is the file, which csv takes" "${scale[@]}" --csv both --json both
 [ ! -e both ] || fail "one of two was written"

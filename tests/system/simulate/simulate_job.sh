@@ -17,16 +17,8 @@ says() {
 # also PATTERN: what was printed last has that, too
 also() { grep -q -e "$1" out || fail "no '$1' in: $(head -c 2000 out)"; }
 
-# refuses PATTERN WORD...: ends with 2, says so in one line and prints nothing
-refuses() {
-    local pattern=$1 code
-    shift
-    "$minipod" "$@" >out 2>err
-    code=$?
-    [ $code -eq 2 ] || fail "$*: exit $code, want 2: $(head -c 300 err)"
-    [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || fail "$*: not one line: $(cat out err | head -c 600)"
-    grep -q -e "$pattern" err || fail "$*: no '$pattern' in: $(head -c 300 err)"
-}
+# refuses PATTERN WORD...
+refuses() { is_refused "$1" "$minipod" "${@:2}"; }
 
 # ---- what comes out
 says 'closed form .*96\.5' "${given[@]}" --json a.json --csv a.csv --out dir

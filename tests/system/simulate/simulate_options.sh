@@ -4,16 +4,8 @@
 # shellcheck source=tests/system/common.sh
 . "$(dirname "$0")/../common.sh"
 
-# refuses PATTERN WORD...: ends with 2, says so in one line and prints nothing
-refuses() {
-    local pattern=$1 code
-    shift
-    "$minipod" simulate "$@" >out 2>err
-    code=$?
-    [ $code -eq 2 ] || fail "$*: exit $code, want 2: $(head -c 300 err)"
-    [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || fail "$*: not one line: $(cat out err | head -c 600)"
-    grep -q -e "$pattern" err || fail "$*: no '$pattern' in: $(head -c 300 err)"
-}
+# refuses PATTERN WORD...
+refuses() { is_refused "$1" "$minipod" simulate "${@:2}"; }
 
 # takes WORD...: ends with 0
 takes() { "$minipod" simulate "$@" >out 2>err || fail "$*: exit $?: $(head -c 300 err)"; }

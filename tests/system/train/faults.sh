@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # faults.sh MINIPOD: what --fault asks for strikes a run of ranks as it says, and the watchdog names a rank
-# that hangs, or that somebody stops, with what the others wait in and the step.
+# that hangs, or that somebody stops, with what the others wait in and the step; `goodput` names one that is slow.
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "$(dirname "$0")/../common.sh"
 small=(train --model mlp --data glyphs:8x8x1:60+30 --batch 12 --progress off)
@@ -52,6 +52,16 @@ plain=$(weights)
 on_ranks 2 "${small[@]}" --mesh 2x1 --steps 10 --fault slow:rank=1,factor=5,from=3 >out 2>err || fail "slow: $(cat err)"
 [ -n "$plain" ] || fail "plain: no weights: $(cat out)"
 [ "$(weights)" = "$plain" ] || fail "slow: weights $(weights), $plain without"
+
+# So slow that nothing else that this machine does comes near it: it is named, and the others wait for it.
+on_ranks 3 train --model mlp --data glyphs:28x28x1:600+60 --batch 60 --mesh 3 --steps 80 --progress off \
+    --fault slow:rank=1,factor=20 --out slowed >out 2>err || fail "slowed: $(cat err)"
+"$minipod" goodput slowed >out 2>err || fail "slowed: $(cat err)"
+awk '/^# rank +own/ { behind = NR } !behind || NR > behind + 4 { next }
+    $1 == 1 && $6 < 0.5 && / slow: [0-9.]+ times the others$/ { named++ }
+    $1 != 1 && $6 > 0.5 && / waits [0-9.]+ ms a step for rank 1$/ { wait++ }
+    END { exit named != 1 || wait != 2 }' out && grep -q '^# slow: rank 1; ' out ||
+    fail "rank 1 of 3 is not the slow one: $(grep -A 7 'medians; own' out)"
 
 # ---- what never comes due -------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # live_goodput.sh MINIPOD: goodput.json while training goes on is whole whenever it is read, is of now,
 # and closes; the attempt behind a kill carries on from the one before. At the end it is of all ranks
-# and sums to the wall clock, and `goodput` has the slow rank below the other.
+# and sums to the wall clock.
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "$(dirname "$0")/../common.sh"
 if ! command -v python3 >/dev/null; then
@@ -76,8 +76,4 @@ assert began < g["begun_ns"] and g["accounted_until_ns"] < ended, g
 assert g["categories_ns"]["INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION"] > 0, g
 assert abs(run["runtime_goodput"] - g["runtime_goodput"]) < 1e-12, run["runtime_goodput"]
 PY
-"$minipod" goodput run >out 2>err || fail "$(cat err)"
-# How far a rank stands out depends on what else the machine does: runtime.straggler has the verdict.
-awk '$1 == 0 && NF > 7 { slow = $6 } $1 == 1 && NF > 7 { other = $6 } END { exit !(slow < other) }' out ||
-    fail "rank 0 is not the slower one: $(grep -A9 'medians; own' out)"
 exit "$failed"
