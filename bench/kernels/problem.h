@@ -20,6 +20,7 @@
  *   affine       x is scaled and shifted as it is read       CONV forward and weight gradient
  *   relu_x       affine, and what is negative becomes 0      the same
  *   sums         sums of the output and of its square        CONV, DEPTHWISE forward
+ *
  * A file has one problem per line; text after a # is a comment. */
 #ifndef MINIPOD_BENCH_KERNELS_PROBLEM_H
 #define MINIPOD_BENCH_KERNELS_PROBLEM_H

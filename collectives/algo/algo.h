@@ -2,8 +2,8 @@
  *
  * Every collective works in place on one buffer of `count` elements on each rank of a group:
  *
- *     allreduce       every element becomes its sum over the group, the same bits on all ranks
- *                     (here and below a sum is by args->op)
+ *     allreduce       every element becomes its sum over the group, with the same bits on all ranks
+ *                     (here and below, "sum" means the reduction by args->op)
  *     reduce_scatter  the sum of block i ends at member i; the other blocks are left undefined
  *     allgather       block i starts at member i and ends on all
  *     broadcast       all elements of member `root` end on all
@@ -11,8 +11,9 @@
  *     reduce          the sum ends at member `root`; the others' buffers are left undefined
  *     sendrecv        all elements of member i end on member i + 1, the last one's on member 0
  *
- * Block i is pod_block(count, size, i) whatever the algorithm. Any group, any count: also 0, and
- * fewer elements than ranks; only an alltoall wants a count that the group's size divides. */
+ * Block i is pod_block(count, size, i) for every algorithm. Any group and any count are allowed,
+ * also 0 and fewer elements than ranks; only an alltoall needs a count that is divisible by the
+ * size of the group. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_ALGO_H
 #define MINIPOD_COLLECTIVES_ALGO_ALGO_H
 
@@ -38,52 +39,51 @@ typedef enum pod_coll {
 const char *pod_coll_name(pod_coll coll); /* "allreduce" */
 bool pod_coll_adds(pod_coll coll);        /* all-reduce, reduce-scatter and reduce */
 bool pod_coll_has_root(pod_coll coll);    /* broadcast and reduce */
-/* By that name, with or without "_" between its words and "_perf" behind: all_reduce_perf. False:
- * there is none. */
+/* Finds a collective by its name, with or without "_" between words and "_perf" at the end
+ * (all_reduce_perf). Returns false if there is none. */
 bool pod_coll_parse(const char *name, pod_coll *out);
 
 typedef struct pod_coll_args {
     pod_coll coll;
     pod_dtype dtype;
-    pod_redop op;        /* where the collective adds */
-    int64_t count;       /* elements of the whole buffer */
-    int root;            /* of a broadcast or reduce: a member's index in its group */
-    pod_group group;     /* pod_group_all for the whole mesh */
-    int node_size;       /* ranks node_size * i on, so many, can read and write each other's memory;
-                        0 or 1: each rank only its own */
-    int64_t chunk_bytes; /* of the pieces in which an algorithm that can moves a block, each as soon
-                            as it has come; 0: its own choice */
+    pod_redop op;    /* of a collective that sums */
+    int64_t count;   /* elements of the whole buffer */
+    int root;        /* of a broadcast or reduce: a member's index in its group */
+    pod_group group; /* pod_group_all for the whole mesh */
+    int node_size;   /* each node_size consecutive ranks share memory; 0 or 1: none do */
+    int64_t
+        chunk_bytes; /* size of pieces of blocks, if the algorithm takes chunks; 0: its choice */
 } pod_coll_args;
 
 typedef struct pod_range {
     int64_t first, count;
 } pod_range;
 
-/* The i-th of `size` blocks of `count` elements: in order, without gap, early blocks longer by at
- * most one. */
+/* Returns the range of block `index` of `size` blocks of `count` elements: consecutive, and the
+ * first count % size blocks have one element more. */
 pod_range pod_block(int64_t count, int size, int index);
 
 typedef struct pod_coll_algo {
-    const char *name; /* "torus2d", unique among those of its collective */
+    const char *name; /* "torus2d"; unique within its collective */
     pod_coll coll;
     const char *good_for;
-    bool takes_chunk; /* chunk_bytes means something to it, on some mesh */
-    /* NULL: it applies; else one clause that says why not. */
+    bool takes_chunk; /* it uses chunk_bytes, at least on some meshes */
+    /* Returns NULL if the algorithm applies, else a clause with the reason. */
     const char *(*why_not)(const pod_mesh *m, const pod_coll_args *args);
-    /* Adds the steps of `rank`. E_NOMEM, at once or as what pod_sched_finish reports. */
+    /* Adds the steps of `rank`. Fails with E_NOMEM, here or in pod_sched_finish. */
     pod_status (*build)(const pod_mesh *m, int rank, const pod_coll_args *args, pod_sched *out);
 } pod_coll_algo;
 
-/* All of them; those of one collective stand together, best for much data first, and the last of
- * each applies always. */
+/* Returns all algorithms. Those of a collective are consecutive, the best for much data first, and
+ * the last one always applies. */
 const pod_coll_algo *pod_coll_algos(int *n);
-const pod_coll_algo *pod_coll_find(pod_coll coll, const char *name); /* NULL: there is none */
+const pod_coll_algo *pod_coll_find(pod_coll coll, const char *name); /* NULL if there is none */
 
-/* One rank's schedule, in the arena. E_INVALID when the group or root does not fit the mesh or the
- * algorithm refuses, with its reason; E_NOMEM. */
+/* Builds one rank's schedule in the arena. Fails with E_INVALID if the group or root does not fit
+ * the mesh, or if the algorithm refuses, with its reason; and with E_NOMEM. */
 POD_MUST pod_status pod_coll_build(pod_arena *a, const pod_coll_algo *algo, const pod_mesh *m,
                                    int rank, const pod_coll_args *args, const pod_sched **out);
-/* The schedules of all ranks of the mesh: (*out)[r] is rank r's. */
+/* Builds the schedules of all ranks of the mesh: (*out)[r] is rank r's. */
 POD_MUST pod_status pod_coll_build_all(pod_arena *a, const pod_coll_algo *algo, const pod_mesh *m,
                                        const pod_coll_args *args, const pod_sched *const **out);
 

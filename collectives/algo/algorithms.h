@@ -1,4 +1,4 @@
-/* What the lines of algorithms.def name: pod__<build>_build and pod__<needs>_why_not. */
+/* Declares the functions in algorithms.def: pod__<build>_build and pod__<needs>_why_not. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_ALGORITHMS_H
 #define MINIPOD_COLLECTIVES_ALGO_ALGORITHMS_H
 

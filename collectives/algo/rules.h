@@ -3,18 +3,19 @@
  *     rules = rule { ";" rule }
  *     rule  = [ collective ":" ] [ from "-" [ to ] ":" ] algorithm [ "@" chunk ]
  *
- * A rule holds for buffers of from <= bytes < to; an upper end left out is open, a range left out
- * is every size. A collective left out is that of the rule before, allreduce in the first. Sizes
- * are bytes of the whole buffer, with binary suffixes. So "ring" alone is a rule, too. The chunk,
- * in bytes as well, is what an algorithm sends at a time of a longer block, or cuts blocks down to:
- * "torus2d@256K". Only for those that do (takes_chunk).
+ * A rule applies to buffers of from <= bytes < to. Without an upper end the range is open, without
+ * a range the rule applies to every size. Without a collective the rule is for that of the rule
+ * before; the first is for allreduce. So "ring" alone is a rule. Sizes are bytes of the whole
+ * buffer, with binary suffixes. The chunk, also in bytes, is the largest size of the pieces in
+ * which an algorithm sends its blocks, or of its blocks: "torus2d@256K". Only algorithms with
+ * takes_chunk allow one.
  *
- * Rules may overlap, as the default ones do: of those for a size the first wins whose algorithm can
- * run there, so the ones behind it are for where it refuses. "0-1M:ring;0-64K:tree" takes the ring
- * below 64K too; the tree's rule belongs before it.
+ * Rules may overlap, as the default ones do: the first rule for a size wins whose algorithm can
+ * run, and the later ones are used where it refuses. "0-1M:ring;0-64K:tree" selects the ring below
+ * 64K, too; to select the tree there, put its rule first.
  *
- * A file of rules has them on lines of their own, as if there were a ';' between: what follows a #
- * is a comment. */
+ * A file has rules on separate lines, as if there were a ';' between them; text after a # is a
+ * comment. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_RULES_H
 #define MINIPOD_COLLECTIVES_ALGO_RULES_H
 
@@ -23,44 +24,45 @@
 #include "collectives/algo/algo.h"
 #include "kernels/base/arena.h"
 
-/* Within a node all read all; else little data takes the tree, whose rounds are few, and much data
- * leaves its node as little as it can. */
+/* Within a node, ranks read each other's memory. Between nodes, little data goes by the tree, which
+ * has few rounds, and much data by algorithms that send little from node to node. */
 #define POD_COLL_RULES_DEFAULT \
     "allreduce:0-8K:oneshot;8K-:direct;0-64K:tree;64K-:hierarchical;64K-:torus2d"
 
 enum { POD_COLL_RULES_FILE_BYTES = 1 << 16 };
 
-/* Into the arena. E_INVALID for a text that does not follow the grammar, an empty range, a name
- * that is none, a chunk for what takes none; E_NOMEM. */
+/* Parses rules into the arena. Fails with E_INVALID for a text that does not follow the grammar, an
+ * empty range, an unknown name, or a chunk for an algorithm that takes none; and with E_NOMEM. */
 POD_MUST pod_status pod_coll_rules_parse(pod_arena *a, const char *text, pod_coll_rules **out);
-/* The same from a file of at most POD_COLL_RULES_FILE_BYTES; errors name file and line. E_IO. */
+/* Likewise from a file of at most POD_COLL_RULES_FILE_BYTES; errors name file and line. Also
+ * E_IO. */
 POD_MUST pod_status pod_coll_rules_read(pod_arena *a, const char *path, pod_coll_rules **out);
-/* "@FILE" is read, any other text parsed. */
+/* Reads the file of "@FILE", and parses any other text. */
 POD_MUST pod_status pod_coll_rules_load(pod_arena *a, const char *text, pod_coll_rules **out);
-/* A text that parse reads back as the same rules, into the arena; NULL without memory. */
+/* Returns a text in the arena that parses to the same rules; NULL without memory. */
 const char *pod_coll_rules_print(pod_arena *a, const pod_coll_rules *r);
 
-/* Always answers: the first rule for the size whose algorithm does not refuse, else the first such
- * algorithm of the table, whose last one refuses nothing. A chunk that the rule names goes to
- * args->chunk_bytes. The group and root must fit the mesh. */
+/* Returns the algorithm of the first rule for the size whose algorithm does not refuse, else the
+ * first algorithm in the table that does not refuse; the last one never does. Sets
+ * args->chunk_bytes if the rule has a chunk. The group and root must fit the mesh. */
 const pod_coll_algo *pod_coll_pick(const pod_coll_rules *r, const pod_mesh *m, pod_coll_args *args);
 
 typedef struct pod_coll_refusal {
-    const pod_coll_algo *algo; /* of the first rule that is for the size; NULL: none is */
-    const char *reason;        /* one clause, as why_not has it */
+    const pod_coll_algo *algo; /* of the first rule for the size; NULL: there is none */
+    const char *reason;        /* one clause, from why_not */
 } pod_coll_refusal;
 
-/* Whether pick takes a rule's algorithm; else why it goes to the table. */
+/* Returns whether pod_coll_pick uses a rule; else sets why it uses the table. */
 bool pod_coll_rules_apply(const pod_coll_rules *r, const pod_mesh *m, const pod_coll_args *args,
                           pod_coll_refusal *why_not);
 
-/* A line on the largest of n collectives that goes by no rule, and of how many; NULL: all go by
- * rules. Into the arena; NULL without memory, too. */
+/* Returns a line in the arena that names the largest of n collectives to which no rule applies, and
+ * how many there are; NULL if rules apply to all, or without memory. */
 const char *pod_coll_rules_missed(pod_arena *a, const pod_coll_rules *r, const pod_mesh *m,
                                   const pod_coll_args args[], int n);
 
-/* What pick considered, a line each, with the reason of every refusal; the last line is the
- * pick. */
+/* Prints a line for each algorithm that pod_coll_pick considers, with the reason if it refuses; the
+ * last line is the choice. */
 void pod_coll_explain(FILE *out, const pod_coll_rules *r, const pod_mesh *m,
                       const pod_coll_args *args);
 
