@@ -1,5 +1,5 @@
-/* Whole numbers rounded and compared, and POD_INLINE for functions whose loops the compiler unrolls
- * by constant arguments. */
+/* Integer helpers, and POD_INLINE for functions whose loops the compiler unrolls for constant
+ * arguments. */
 #ifndef MINIPOD_KERNELS_BASE_ARITH_H
 #define MINIPOD_KERNELS_BASE_ARITH_H
 
@@ -10,7 +10,7 @@
 static inline int64_t pod_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t pod_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* n / of, rounded up; and n up to the next multiple. n >= 0, of > 0. */
+/* n / of rounded up, and n rounded up to a multiple of `to`; n >= 0, of > 0, to > 0. */
 static inline int64_t pod_div_up(int64_t n, int64_t of) { return (n + of - 1) / of; }
 static inline int64_t pod_round_up(int64_t n, int64_t to) { return pod_div_up(n, to) * to; }
 

@@ -1,14 +1,15 @@
-/* Faults of ours, not of the world: an index out of range, an unmatched dependency.
+/* Assertions, for bugs in minipod (an index out of range, an unmatched dependency), not for bad
+ * input or a failing system.
  *
- * POD_ASSERT stays in release builds; it prints the rank, the place and the message, and aborts the
- * whole job. POD_DCHECK is for inner loops and vanishes under NDEBUG. */
+ * POD_ASSERT stays in release builds; it prints rank, file, line and message, and aborts the whole
+ * job. POD_DCHECK is for inner loops and is compiled out under NDEBUG. */
 #ifndef MINIPOD_KERNELS_BASE_ASSERT_H
 #define MINIPOD_KERNELS_BASE_ASSERT_H
 
 #include "kernels/base/status.h"
 
-/* Who ends the job. The default is abort(); the MPI layer puts in a call that takes all ranks down.
- * `rank` is printed with every assertion; -1, the default, prints none. */
+/* Sets the function that ends the job. The default is abort(); the MPI layer installs one that ends
+ * all ranks. `rank` is printed with every failure; -1, the default, prints none. */
 void pod_assert_install(void (*die)(void), int rank);
 
 _Noreturn void pod__assert_failed(const char *file, int line, const char *cond, const char *fmt,

@@ -1,7 +1,7 @@
 /* bfloat16: 1 sign, 8 exponent and 7 fraction bits, the upper half of a float32.
  *
- * Conversion from float32 rounds to nearest, ties to even; what overflows becomes infinity; a NaN
- * becomes a quiet NaN with its sign and upper payload; subnormals become zero with their sign, as
+ * Conversion from float32 rounds to nearest, ties to even. Overflow becomes infinity; a NaN becomes
+ * a quiet NaN with the same sign and upper payload; subnormals become zeros with the same sign, as
  * on a TPU. Conversion to float32 is exact. */
 #ifndef MINIPOD_KERNELS_BASE_BF16_H
 #define MINIPOD_KERNELS_BASE_BF16_H

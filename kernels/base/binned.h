@@ -1,33 +1,35 @@
-/* A sum of float32 that is the same to the bit in any order and any grouping.
+/* A sum of float32 with the same bits in any order and any grouping.
  *
- * A float32 is a whole number of 2^-149, of up to 277 bits. Cut at fixed places into bins of 40
- * bits, it has digits d_0 .. d_6 of its own sign, and at most two of them, neighbours, are not 0:
+ * A float32 is an integer multiple of 2^-149; the integer has up to 277 bits. Cut at fixed
+ * positions into bins of 40 bits, it has digits d_0 .. d_6, all with the sign of the number, and at
+ * most two of them, neighbours, are not 0:
  *
  *     bin     6       5       4       3       2       1       0
  *         |.......|.......|.......|..10110|1......|.......|.......|  2^-149
  *                                     d_3   d_2
  *
  * A sum holds t, the highest bin in which any addend has a digit, and the sums S_t and S_(t-1) of
- * the digits there. Integers are added without rounding or carrying from bin to bin, so addition is
- * associative and commutative. What is dropped does not depend on the order either: t is the
- * maximum over the addends. A partial sum with top u < t has no digits above u, so what the whole
- * needs of it, the digits of t and t-1, is S_u where u = t-1 and otherwise 0: nothing that the
- * whole keeps had been dropped before. So (t, S_t, S_(t-1)) is a function of the multiset.
+ * the digits in bins t and t-1. Integers are added without rounding and without carries between
+ * bins, so that addition is associative and commutative. The dropped digits do not depend on the
+ * order either, because t is the maximum over the addends: a partial sum with top u < t has no
+ * digits above u, so that its part in the digits of t and t-1 is S_u if u = t-1, and otherwise 0.
+ * No digit that the total needs has been dropped before. So (t, S_t, S_(t-1)) is a function of the
+ * multiset of addends.
  *
- * Bound: the whole is rounded once to float32, to nearest even, overflow to infinity; and of n
- * addends the digits below bin t-1 are lost, each time less than 2^-40 of the greatest magnitude:
+ * Bound: the total is rounded once to float32, to nearest even, with overflow to infinity. Of each
+ * of n addends the digits below bin t-1 are lost, less than 2^-40 of the greatest magnitude:
  *     |result - sum| <= 2^-24 |sum| + 2^-40 n max|x|,
- * where float32 added one by one has (n-1) 2^-24 sum|x|. n is at most 2^20. A sum of one is x.
+ * whereas adding float32 one by one has (n-1) 2^-24 sum|x|. n is at most 2^20. The sum of a single
+ * x is x.
  *
- * Cost: 4 times the bytes of float32, all along the way.
+ * Cost: 4 times the bytes of float32, in memory and in messages.
  *
- * -0 is the neutral element, and all bytes 0; a sum is -0 when every addend is. A sum with a NaN,
- * or with infinities of both signs, is the quiet NaN 0x7fc00000.
+ * -0 is the neutral element, and its bytes are all 0; a sum is -0 if every addend is. A sum with a NaN, or with infinities of both signs, is the quiet NaN 0x7fc00000.
  *
  * Demmel and Nguyen, "Fast reproducible floating-point summation", ARITH 2013; Ahrens, Demmel and
  * Nguyen, "Algorithms for efficient reproducible floating point summation", ACM TOMS 2020. There
- * the bins are floating-point numbers that are renormalised; here they are integers with
- * headroom. */
+ * the bins are floating-point numbers that are renormalised; here they are integers with spare
+ * bits. */
 #ifndef MINIPOD_KERNELS_BASE_BINNED_H
 #define MINIPOD_KERNELS_BASE_BINNED_H
 
@@ -35,14 +37,15 @@
 #include <string.h>
 
 enum {
-    POD_BINNED_WIDTH = 40,     /* bits of a bin; 20 more take the addends, the last the sign */
-    POD_BINNED_TOP_BITS = 3,   /* beside S_t */
+    POD_BINNED_WIDTH = 40,     /* bits of a bin; 20 more for the carries of addends, one for the
+                                  sign */
+    POD_BINNED_TOP_BITS = 3,   /* bits of t, below S_t */
     POD_BINNED_NOT_FINITE = 7, /* t of infinities and NaNs, above the bins */
     POD_BINNED_MAX_ADDENDS = 1 << 20
 };
 
-/* In the place of S_7 infinities are counted, the negative ones above the positive ones; a NaN
- * counts as one of each. In the place of S_-1, where t is 0, addends other than -0 are counted. */
+/* If t is POD_BINNED_NOT_FINITE, S_t counts infinities, the negative ones in the upper bits; a NaN
+ * counts as one of each sign. If t is 0, S_(t-1) counts the addends other than -0. */
 typedef struct pod_binned {
     int64_t high; /* S_t 2^3 + t */
     int64_t low;  /* S_(t-1) */
@@ -81,13 +84,13 @@ static inline pod_binned pod_binned_add(pod_binned a, pod_binned b)
     const int64_t apart = t_a < t_b ? t_b - t_a : t_a - t_b;
     const int64_t high = apart == 0 ? lower.high & ~POD_BINNED_TOP : 0;
     const int64_t low = apart == 0 ? lower.low : apart == 1 ? lower.high >> POD_BINNED_TOP_BITS : 0;
-    /* Wraps, where gaps between values are added with whatever they hold. */
+    /* Unsigned, so that undefined contents of gaps between values may wrap. */
     return (pod_binned){(int64_t)((uint64_t)upper.high + (uint64_t)high),
                         (int64_t)((uint64_t)upper.low + (uint64_t)low)};
 }
 
-/* v 2^unit 2^-149, v > 0, as the bits of a float32. Bit 0 of v may stand for bits below it where v
- * has more than 25 bits. */
+/* Returns v 2^unit 2^-149, v > 0, rounded, as the bits of a float32. If v has more than 25 bits,
+ * bit 0 may be a sticky bit for dropped lower bits. */
 static inline uint32_t pod__binned_round(uint64_t v, int unit)
 {
     const int above = 64 - __builtin_clzll(v) - 24;
@@ -127,7 +130,7 @@ static inline uint32_t pod__binned_bits(pod_binned x)
     return sign | pod__binned_round((uint64_t)(high << 2 | low >> cut) | rest, unit + cut);
 }
 
-/* Rounds the two bins to float32, once. */
+/* Converts to float32, rounding once. */
 static inline float pod_binned_to_f32(pod_binned x)
 {
     const uint32_t bits = pod__binned_bits(x);

@@ -1,4 +1,5 @@
-/* What this CPU and its operating system can do. Read once; capped by MINIPOD_MAX_ISA. */
+/* The features of this CPU and its operating system. They are read once and limited by
+ * MINIPOD_MAX_ISA. */
 #ifndef MINIPOD_KERNELS_BASE_CPU_H
 #define MINIPOD_KERNELS_BASE_CPU_H
 
@@ -10,40 +11,42 @@ enum {
     POD_CPU_AVX2 = 1u << 0,   /* with FMA */
     POD_CPU_AVX512 = 1u << 1, /* F, BW, DQ, VL */
     POD_CPU_AVX512_BF16 = 1u << 2,
-    POD_CPU_AMX_BF16 = 1u << 3 /* tiles and bf16 products, permission granted by the kernel */
+    POD_CPU_AMX_BF16 = 1u << 3 /* AMX tiles and bf16 products, permitted by the kernel */
 };
 
-/* Passed to a pick in place of features: take the reference. */
+/* Instead of features, for the functions that pick a kernel: picks the reference. */
 #define POD_CPU_REFERENCE_ONLY UINT32_MAX
 
-/* The features that may be used: CPUID and the state the operating system saves; AMX only after
- * arch_prctl granted it. The same answer for the whole life of the process. */
+/* Returns the features that may be used: those of CPUID whose state the operating system saves, AMX
+ * only if arch_prctl grants it. The result does not change after pod_cpu_cap. */
 uint32_t pod_cpu_features(void);
 
-/* NULL: it has all of these POD_CPU_ bits. Else a kernel that needs them must not even be asked
- * whether it takes a call: all of its file is compiled for them. The text says so. */
+/* Returns NULL if the CPU has all these POD_CPU_ bits, else the reason. Call no function of a
+ * kernel that needs missing bits, not even its why_not: its whole file is compiled for them. */
 const char *pod_cpu_why_not(uint32_t needs);
 
-/* Lowers the answer: "ref", "avx2", "avx512", "avx512_bf16" or "amx"; each includes those before
- * it. Called once at start with MINIPOD_MAX_ISA. E_INVALID for another name. */
+/* Limits the features to "ref", "avx2", "avx512", "avx512_bf16" or "amx"; each includes those
+ * before it. Call it once at start, with MINIPOD_MAX_ISA. E_INVALID for another name. */
 POD_MUST pod_status pod_cpu_cap(const char *max_isa);
 
-/* "avx2 avx512 amx_bf16" into `text`; returns `text`. */
+/* Writes names such as "avx2 avx512 amx_bf16" to `text`; returns `text`. */
 const char *pod_cpu_print(uint32_t features, char *text, size_t bytes);
 
 const char *pod_cpu_model(void); /* "Intel(R) Xeon(R) Processor", or "unknown" */
 
-/* Cores of this machine, counted once each however many hardware threads they have. */
+/* Returns the number of physical cores of this machine, without hardware threads. */
 int pod_cpu_physical_cores(void);
 
-typedef struct pod_cpu_set { /* bit i: CPU i; those beyond are not counted */
+typedef struct pod_cpu_set { /* bit i: CPU i; CPUs from 1024 on are ignored */
     uint64_t bits[16];
 } pod_cpu_set;
 
-/* The CPUs that this thread may run on, by its binding, cpuset or Slurm; none where unknown. */
+/* Returns the CPUs that this thread may run on, by its binding, cpuset or Slurm; an empty set if
+ * they are unknown. */
 void pod_cpu_allowed(pod_cpu_set *out);
 int pod_cpu_set_count(const pod_cpu_set *set);
-/* Physical cores of which the set has a CPU; an empty set stands for the whole machine. */
+/* Returns the number of physical cores with a CPU in the set; of an empty set, that of the
+ * machine. */
 int pod_cpu_set_cores(const pod_cpu_set *set);
 
 #endif

@@ -9,8 +9,8 @@ typedef enum pod_dtype {
     POD_BF16,
     POD_I32,
     POD_U8,
-    POD_BINNED, /* a sum that is the same in any order: kernels/base/binned.h */
-    POD_F16,    /* from here on of collectives alone: kernels/combine */
+    POD_BINNED, /* a sum with the same bits in any order: kernels/base/binned.h */
+    POD_F16,    /* from here on for collectives only: kernels/combine */
     POD_F64,
     POD_I8,
     POD_I64,

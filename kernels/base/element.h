@@ -1,4 +1,4 @@
-/* One element of a float tensor, whatever its type: what reference kernels are written in. */
+/* Access to an element of a tensor of float32 or bf16, for reference kernels. */
 #ifndef MINIPOD_KERNELS_BASE_ELEMENT_H
 #define MINIPOD_KERNELS_BASE_ELEMENT_H
 
@@ -13,7 +13,7 @@ static inline float pod_element_get(pod_dtype t, const void *data, int64_t i)
     return t == POD_BF16 ? pod_bf16_to_f32(((const pod_bf16 *)data)[i]) : ((const float *)data)[i];
 }
 
-/* Rounds where t is bf16. */
+/* Rounds if t is bf16. */
 static inline void pod_element_put(pod_dtype t, void *data, int64_t i, float value)
 {
     if (t == POD_BF16)

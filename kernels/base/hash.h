@@ -1,6 +1,5 @@
-/* FNV-1a, 64 bits (draft-eastlake-fnv): for fingerprints that ranks compare, not against an
- * adversary. Starts from POD_HASH_START; what is hashed piece by piece has the hash of the
- * whole. */
+/* FNV-1a, 64 bits (draft-eastlake-fnv), for fingerprints; not secure against an adversary. Start
+ * with POD_HASH_START; hashing pieces one after the other gives the hash of their concatenation. */
 #ifndef MINIPOD_KERNELS_BASE_HASH_H
 #define MINIPOD_KERNELS_BASE_HASH_H
 
@@ -17,7 +16,7 @@ static inline uint64_t pod_hash_bytes(uint64_t h, const void *data, size_t bytes
     return h;
 }
 
-/* With the closing 0, so that "ab", "c" and "a", "bc" differ. */
+/* Hashes a text with its closing 0, so that "ab", "c" and "a", "bc" differ. */
 static inline uint64_t pod_hash_text(uint64_t h, const char *text)
 {
     return pod_hash_bytes(h, text, strlen(text) + 1);

@@ -1,5 +1,5 @@
-/* Strict parsers of small values: the whole text must be used. On failure the out-parameter is
- * untouched; the error names `what`, the text and what was wanted. */
+/* Strict parsers of small values: the whole text must be a value. They fail with E_INVALID and a
+ * text that names `what`, the value and what is allowed; the out-parameter is then unchanged. */
 #ifndef MINIPOD_KERNELS_BASE_PARSE_H
 #define MINIPOD_KERNELS_BASE_PARSE_H
 
@@ -10,22 +10,23 @@
 
 POD_MUST pod_status pod_parse_int(const char *what, const char *text, int64_t min, int64_t max,
                                   int64_t *out);
-/* Finite, min <= value <= max, C locale; infinities as bounds mean no bound. */
+/* Parses a finite number in [min, max], in the C locale; an infinite bound means none. */
 POD_MUST pod_status pod_parse_double(const char *what, const char *text, double min, double max,
                                      double *out);
-/* "64K", "1.5M", "4G": binary suffixes, case-insensitive, an optional B behind; whole bytes, 0 or
- * more. */
+/* Parses bytes, 0 or more: "1000", "64K", "1.5M", "4G". Suffixes are binary and case-insensitive,
+ * and may be followed by B; the result must be an integer. */
 POD_MUST pod_status pod_parse_size(const char *what, const char *text, int64_t *out);
-/* on, off, true, false, yes, no, 1, 0 */
+/* Parses on, off, true, false, yes, no, 1 or 0. */
 POD_MUST pod_status pod_parse_bool(const char *what, const char *text, bool *out);
-/* "28x28x1": 1 to max_dims positive numbers joined by x; *n_dims says how many. */
+/* Parses 1 to max_dims positive numbers joined by x, as in "28x28x1"; *n_dims is their number. */
 POD_MUST pod_status pod_parse_dims(const char *what, const char *text, int max_dims, int64_t dim[],
                                    int *n_dims);
 
-/* "64K", "1M", "1000": the shortest text that pod_parse_size reads back equal. */
+/* Writes the shortest text that pod_parse_size reads back equal: "64K", "1M", "1000". Returns
+ * text. */
 const char *pod_print_size(int64_t bytes, char *text, size_t text_bytes);
-/* The fewest digits that read back equal: "0.1", "50", "1e+06", "1e-06"; "nan", "inf". 32 bytes
- * always suffice. */
+/* Writes the fewest digits that read back equal: "0.1", "50", "1e+06", "1e-06"; "nan", "inf". 32
+ * bytes always suffice. Returns text. */
 const char *pod_print_double(double value, char *text, size_t text_bytes);
 
 #endif

@@ -1,12 +1,12 @@
-/* The sets of a family of kernels: the same functions, once for each instruction set.
+/* A family of kernels has one set of functions per instruction set.
  *
- * <family>_simd.c is compiled for each of them (kernels/CMakeLists.txt) and ends with its set,
- * `const pod_<family> POD_ISA(pod__<family>) = {POD_ISA_SET, ...}`. <family>_ref.c ends with the
- * reference, pod__<family>_ref, and with one of the macros below, which defines
+ * <family>_simd.c is compiled once per instruction set (kernels/CMakeLists.txt) and ends with its
+ * set, `const pod_<family> POD_ISA(pod__<family>) = {POD_ISA_SET, ...}`. <family>_ref.c ends with
+ * the reference, pod__<family>_ref, and with one of the macros below, which defines
  *
  *   pod_<family>_sets()      all sets, best first, the reference last, then NULL
- *   pod_<family>_pick(cpu)   the first that a CPU with these features can run; the reference, where
- *                            they are POD_CPU_REFERENCE_ONLY */
+ *   pod_<family>_pick(cpu)   the first set that a CPU with these features can run; the reference
+ *                            for POD_CPU_REFERENCE_ONLY */
 #ifndef MINIPOD_KERNELS_BASE_SETS_H
 #define MINIPOD_KERNELS_BASE_SETS_H
 
@@ -18,7 +18,7 @@
 #define POD_SETS(family)                                                    \
     extern const pod_##family pod__##family##_avx512, pod__##family##_avx2; \
     POD__SETS(family, &pod__##family##_avx512, &pod__##family##_avx2, )
-/* With a set for AVX512_BF16 too: what stores much as bf16. */
+/* With a set for AVX512_BF16 too, for families that store much bf16. */
 #define POD_SETS_BF16(family)                                                      \
     extern const pod_##family pod__##family##_avx512_bf16, pod__##family##_avx512, \
         pod__##family##_avx2;                                                      \

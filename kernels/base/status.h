@@ -1,8 +1,8 @@
-/* Status codes and the record of what went wrong.
+/* Status codes and the text of the last error.
  *
- * A function that can fail returns a pod_status and is POD_MUST. The text is made once, where the
- * trouble is known best, with pod_fail(); callers hand the status on with POD_TRY. The record belongs
- * to the calling thread and holds the last failure; whoever is at the top prints it once. */
+ * A function that can fail returns a pod_status and is POD_MUST. pod_fail() writes the text once,
+ * where the error is detected; callers return the status with POD_TRY. Each thread has its own
+ * text, that of its last failure; the caller at the top prints it once. */
 #ifndef MINIPOD_KERNELS_BASE_STATUS_H
 #define MINIPOD_KERNELS_BASE_STATUS_H
 
@@ -30,19 +30,21 @@ typedef enum pod_status {
 #define POD_MUST         __attribute__((warn_unused_result))
 #define POD_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
-const char *pod_status_name(pod_status s); /* "E_SHAPE"; "E_?" for a number that is no status */
+const char *pod_status_name(pod_status s); /* "E_SHAPE"; "E_?" if s is no status */
 
-/* The text of this thread's last failure, one line without a newline; "" when there was none. */
+/* Returns the text of this thread's last failure, one line without a newline; "" if there was
+ * none. */
 const char *pod_error_text(void);
-/* Replaces the record by a text that came from elsewhere (another rank, another thread). */
+/* Replaces the text by one from another rank or thread. */
 void pod_error_set(const char *text);
-/* What a name or a file may contain does not break the line: control characters become blanks. */
+/* Replaces control characters, which a name or a file may contain, by blanks, so that a text stays
+ * one line. */
 void pod_line_flatten(char *text);
 
 void pod__fail(const char *fmt, ...) POD_PRINTF(1, 2);
 
-/* Records the text and returns the status: return pod_fail(POD_E_FORMAT, "%s: ...", path). The
- * compiler is to see that what comes back is what went in. */
+/* Sets the text and returns the status: return pod_fail(POD_E_FORMAT, "%s: ...", path). A macro, so
+ * that the compiler sees that it returns its argument. */
 #define pod_fail(s, ...) (pod__fail(__VA_ARGS__), (s))
 
 #define POD_TRY(expr)                        \
@@ -51,7 +53,8 @@ void pod__fail(const char *fmt, ...) POD_PRINTF(1, 2);
         if (pod_s_ != POD_OK) return pod_s_; \
     } while (0)
 
-/* The same where there is something to release: leaves the status in `status` and jumps. */
+/* The same for functions with something to release: stores the status in `status` and jumps to
+ * label. */
 #define POD_TRY_GOTO(status, expr, label)   \
     do {                                    \
         (status) = (expr);                  \

@@ -1,15 +1,15 @@
-/* A sum of float32 that are not negative, with nothing dropped: a whole number of 2^-149 in digits
- * of 40 bits, the places of kernels/base/binned.h.
+/* An exact sum of non-negative float32: an integer multiple of 2^-149 in digits of 40 bits, at the
+ * same positions as the bins of kernels/base/binned.h.
  *
  *     digit   7       6       5       4       3       2       1       0
  *             |.......|.......|.......|.......|.......|.......|.......|.......|  2^-149
  *
- * Where a binned sum keeps two places and takes 2^20 addends, this one keeps all that there are and
- * takes 2^40: a norm over a weight, however it was cut into parts. Eight digits hold 2^171; what
- * passes the range of float32 is infinite when it is rounded.
+ * A binned sum keeps two digits and takes 2^20 addends; this one keeps all digits and takes 2^40.
+ * It serves for the norm of a weight that may be sharded in any way. Eight digits hold 2^171; a sum
+ * beyond the range of float32 becomes infinite when it is rounded.
  *
- * It travels as eight pod_binned, each a digit in bin 0, which add up without rounding: the sum of
- * up to 2^20 wide sums is exact. Infinities and NaNs travel in the place of the top digit.
+ * In messages it is eight pod_binned, each with one digit in bin 0, which are added without
+ * rounding: the sum of up to 2^20 wide sums is exact. An infinity or a NaN replaces the top digit.
  *
  * Kulisch, "Very fast and exact accumulation of products", Computing 91, 2011. */
 #ifndef MINIPOD_KERNELS_BASE_WIDE_SUM_H
@@ -20,11 +20,12 @@
 enum { POD_WIDE_DIGITS = 8, POD_WIDE_MAX_UNCARRIED = 1 << 22 };
 
 typedef struct pod_wide_sum {
-    int64_t digit[POD_WIDE_DIGITS]; /* below 2^40, but for what was added since the last carry */
+    int64_t digit[POD_WIDE_DIGITS]; /* below 2^40, except for additions since the last carry */
     float not_finite;               /* 0, or the sum of infinities and NaNs */
 } pod_wide_sum;
 
-/* x >= 0, a whole number of 2^-149, below 2^168. At most POD_WIDE_MAX_UNCARRIED between carries. */
+/* Adds x, which is a multiple of 2^-149 and 0 <= x < 2^168, or not finite. At most
+ * POD_WIDE_MAX_UNCARRIED additions between carries. */
 static inline void pod_wide_sum_add(pod_wide_sum *s, double x)
 {
     uint64_t bits;
@@ -57,7 +58,7 @@ static inline void pod_wide_sum_carry(int64_t digit[POD_WIDE_DIGITS])
     }
 }
 
-/* As it travels. */
+/* Converts to the form of messages. */
 static inline void pod_wide_sum_to_binned(const pod_wide_sum *s, pod_binned out[POD_WIDE_DIGITS])
 {
     pod_wide_sum carried = *s;
@@ -67,7 +68,7 @@ static inline void pod_wide_sum_to_binned(const pod_wide_sum *s, pod_binned out[
     if (s->not_finite != 0) out[POD_WIDE_DIGITS - 1] = pod_binned_from_f32(s->not_finite);
 }
 
-/* Rounded once to float32, to nearest even. */
+/* Returns the sum, rounded once to float32, to nearest even. */
 static inline float pod_wide_sum_from_binned(const pod_binned in[POD_WIDE_DIGITS])
 {
     int64_t digit[POD_WIDE_DIGITS];

@@ -27,9 +27,9 @@ POD_INLINE pod_vec pod__vec_widen(__m128i bf16)
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bf16), 16));
 }
 
-/* To bf16, from the upper and the lower halves of 16 lanes and which of them are NaNs: one more
- * where the lower half is above 0x8000, or is 0x8000 and the last kept bit odd. A NaN takes its
- * quiet bit instead, and what has exponent 0 keeps its sign alone. */
+/* Rounds 16 float32 to bf16. Arguments are their upper halves, their lower halves, and which are
+ * NaNs. Adds one if the lower half is above 0x8000, or is 0x8000 and the last kept bit is odd. A
+ * NaN gets its quiet bit instead; a number with exponent 0 keeps only its sign. */
 POD_INLINE __m256i pod__vec_round(__m256i high, __m256i low, __m256i nan)
 {
     const __m256i odd = _mm256_and_si256(high, _mm256_set1_epi16(1));
@@ -64,7 +64,7 @@ POD_INLINE __m128i pod__vec_narrow(pod_vec v)
     return _mm256_castsi256_si128(pod_vec16_narrow(v, _mm256_setzero_ps()));
 }
 
-/* Part of a vector goes through the stack: AVX2 has no masks for 8 and 16 bits. */
+/* Parts of vectors are copied through the stack, because AVX2 has no masks for 8 and 16 bits. */
 POD_INLINE pod_vec pod_vec_load(pod_dtype t, const void *data, int64_t i, int n)
 {
     if (t == POD_BF16) {
@@ -148,7 +148,7 @@ POD_INLINE pod_vec pod_vec_max(pod_vec a, pod_vec b) { return _mm256_max_ps(a, b
 
 POD_INLINE pod_vec pod_vec_minus_abs(pod_vec x) { return _mm256_or_ps(x, _mm256_set1_ps(-0.0f)); }
 
-/* Its first guess would have too few bits, and others on another CPU. */
+/* A division, because AVX2's approximate reciprocal has too few bits, which differ between CPUs. */
 POD_INLINE pod_vec pod_vec_inverse(pod_vec x) { return _mm256_div_ps(_mm256_set1_ps(1), x); }
 
 POD_INLINE pod_vec pod_vec_exp(pod_vec x)

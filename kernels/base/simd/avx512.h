@@ -1,13 +1,14 @@
-/* Vectors of float32 under AVX-512: the words in which a family's fast kernels are written once.
+/* Vectors of float32 under AVX-512: the operations in which the fast kernels of a family are
+ * written.
  *
- * simd/avx2.h defines the same names; a <family>_simd.c is compiled under each of the two. Loads
- * and stores need no alignment and move n <= POD_VEC_LANES elements from element i on; lanes beyond
- * n are 0 and their memory is not touched. Storing as bf16 gives the bits of pod_bf16_from_f32.
+ * simd/avx2.h defines the same names; a <family>_simd.c is compiled with each of the two. Loads and
+ * stores need no alignment and move n <= POD_VEC_LANES elements from element i on; lanes beyond n
+ * are 0, and their memory is not accessed. Storing as bf16 gives the bits of pod_bf16_from_f32.
  * Only pod_vec_fma is fused: files that include this are compiled with -ffp-contract=off, so that
- * what is elementwise has the bits of the reference.
+ * elementwise results have the bits of the reference.
  *
- * With AVX512_BF16 switched on too, narrowing is one instruction, and the family's functions are
- * named for that. Without AVX-512 switched on, this header is empty. */
+ * If AVX512_BF16 is enabled too, conversion to bf16 is one instruction, and POD_SIMD is
+ * avx512_bf16. If AVX-512 is not enabled, this header is empty. */
 #ifndef MINIPOD_KERNELS_BASE_SIMD_AVX512_H
 #define MINIPOD_KERNELS_BASE_SIMD_AVX512_H
 
@@ -45,7 +46,7 @@ POD_INLINE pod_vec pod__vec_widen(__m256i bf16)
  * control register says: the same bits as below, and as pod_bf16_from_f32. */
 POD_INLINE __m256i pod__vec_narrow(pod_vec v) { return (__m256i)_mm512_cvtneps_pbh(v); }
 #else
-/* To bf16 in the upper half of each lane; what is in the lower half does not count. */
+/* Rounds to bf16 in the upper half of each lane; the lower half is undefined. */
 POD_INLINE __m512i pod__vec_round(pod_vec v)
 {
     const __m512i bits = _mm512_castps_si512(v);
@@ -110,7 +111,7 @@ POD_INLINE pod_vec pod_vec_fma(pod_vec a, pod_vec b, pod_vec c) /* a b + c, roun
     return _mm512_fmadd_ps(a, b, c);
 }
 
-/* The lanes of even and of odd index of a and b, one behind the other. */
+/* The even lanes of a, then those of b; likewise the odd lanes. */
 POD_INLINE pod_vec pod_vec_even(pod_vec a, pod_vec b)
 {
     const __m512i even =
@@ -124,7 +125,7 @@ POD_INLINE pod_vec pod_vec_odd(pod_vec a, pod_vec b)
     return _mm512_permutex2var_ps(a, odd, b);
 }
 
-/* The way back: the lanes of a and b in turn, their first halves and their second. */
+/* The inverse: lanes of a and b alternating, from their first and from their second halves. */
 POD_INLINE pod_vec pod_vec_zip_first(pod_vec a, pod_vec b)
 {
     const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
@@ -152,7 +153,7 @@ POD_INLINE pod_vec pod_vec_first(int n, pod_vec x, pod_vec rest)
     return n == POD_VEC_LANES ? x : _mm512_mask_blend_ps(pod__first(n), rest, x);
 }
 
-/* a where a > b, else b. */
+/* a if a > b, else b. */
 POD_INLINE pod_vec pod_vec_max(pod_vec a, pod_vec b) { return _mm512_max_ps(a, b); }
 
 POD_INLINE pod_vec pod_vec_minus_abs(pod_vec x) /* -|x| */
@@ -160,16 +161,16 @@ POD_INLINE pod_vec pod_vec_minus_abs(pod_vec x) /* -|x| */
     return _mm512_or_ps(x, _mm512_set1_ps(-0.0f));
 }
 
-/* 1 / x of x in [1, 2], within 2^-22 of it; a NaN stays. A division would take as long as the
- * twenty instructions around it. */
+/* 1 / x for x in [1, 2], with relative error 2^-22; a NaN stays. A division would take as long as
+ * twenty other instructions. */
 POD_INLINE pod_vec pod_vec_inverse(pod_vec x)
 {
     const __m512 y = _mm512_rcp14_ps(x);
     return _mm512_fmadd_ps(y, _mm512_fnmadd_ps(x, y, _mm512_set1_ps(1)), y);
 }
 
-/* e^x for x <= 0, within 2^-22 of it; 0 where x < -87; a NaN stays. e^x = 2^n e^r, r beside 0 and
- * e^r by the polynomial of Moshier's Cephes. */
+/* e^x for x <= 0, with relative error 2^-22; 0 if x < -87; a NaN stays. e^x = 2^n e^r
+ * (simd/exp.h). */
 POD_INLINE pod_vec pod_vec_exp(pod_vec x)
 {
     const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(POD_LOG2_E)), 0);
@@ -186,7 +187,7 @@ POD_INLINE pod_vec pod_vec_exp(pod_vec x)
     return _mm512_maskz_scalef_ps(not_tiny, p, n);
 }
 
-/* Comparisons. A NaN compares false with everything, so `not_le` is true of it. */
+/* Comparisons. A NaN compares false with everything, so that pod_vec_not_le is true for it. */
 POD_INLINE pod_vec_mask pod_vec_gt(pod_vec a, pod_vec b)
 {
     return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
@@ -218,7 +219,7 @@ POD_INLINE pod_vec pod_vec_select(pod_vec_mask m, pod_vec yes, pod_vec no)
     return _mm512_mask_blend_ps(m, no, yes);
 }
 
-/* Vectors of bf16 as they stand, for what only chooses among bits. */
+/* Vectors of bf16, for operations that only select among bit patterns. */
 typedef __m512i pod_vec16;
 
 POD_INLINE pod_vec16 pod_vec16_load(const void *data, int64_t i, int n)
@@ -237,7 +238,7 @@ POD_INLINE void pod_vec16_store(void *data, int64_t i, int n, pod_vec16 v)
         _mm512_mask_storeu_epi16(p, (1u << n) - 1u, v);
 }
 
-/* Past the caches, to a multiple of the vector's size. */
+/* Store past the caches; the address is a multiple of the vector's size. */
 POD_INLINE void pod_vec16_store_past(void *data, int64_t i, pod_vec16 v)
 {
     _mm512_stream_si512((void *)((uint16_t *)data + i), v);
@@ -246,9 +247,10 @@ POD_INLINE void pod_vec_store_past(float *data, int64_t i, pod_vec v)
 {
     _mm512_stream_ps(data + i, v);
 }
-POD_INLINE void pod_vec_past_end(void) { _mm_sfence(); } /* before others read it */
+POD_INLINE void pod_vec_past_end(void) { _mm_sfence(); } /* call it before other threads read */
 
-/* The elements of even and of odd index as float32; and back, rounded as by pod_vec_store. */
+/* The even and the odd elements as float32; pod_vec16_join is the inverse and rounds as
+ * pod_vec_store does. */
 POD_INLINE pod_vec pod_vec16_even(pod_vec16 x)
 {
     return _mm512_castsi512_ps(_mm512_slli_epi32(x, 16));
@@ -270,7 +272,7 @@ POD_INLINE pod_vec16 pod_vec16_join(pod_vec even, pod_vec odd)
 #endif
 }
 
-/* The same where the mask says, 0 elsewhere. */
+/* The same in lanes of the mask, 0 elsewhere. */
 POD_INLINE pod_vec pod_vec16_even_where(pod_vec_mask m, pod_vec16 x)
 {
     return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(m, x, 16));
@@ -280,14 +282,14 @@ POD_INLINE pod_vec pod_vec16_odd_where(pod_vec_mask m, pod_vec16 x)
     return _mm512_castsi512_ps(_mm512_maskz_and_epi32(m, x, _mm512_set1_epi32((int)0xffff0000)));
 }
 
-/* Back where the halves are bf16 already. */
+/* Like pod_vec16_join for float32 that are bf16 numbers already. */
 POD_INLINE pod_vec16 pod_vec16_rejoin(pod_vec even, pod_vec odd)
 {
     const __m512i low = _mm512_srli_epi32(_mm512_castps_si512(even), 16);
     return _mm512_or_si512(low, _mm512_castps_si512(odd));
 }
 
-/* Elements one behind the other, rounded as by pod_vec_store. */
+/* The elements of `first`, then those of `second`, rounded as pod_vec_store does. */
 POD_INLINE pod_vec16 pod_vec16_narrow(pod_vec first, pod_vec second)
 {
 #ifdef __AVX512BF16__
@@ -298,7 +300,7 @@ POD_INLINE pod_vec16 pod_vec16_narrow(pod_vec first, pod_vec second)
 #endif
 }
 
-/* x where x > 0 or x is a NaN, else 0. As integers: NaNs with a sign are what lies above -inf. */
+/* x if x > 0 or x is a NaN, else 0. Compares bits as integers: negative NaNs are above -inf. */
 POD_INLINE pod_vec16 pod_vec16_relu(pod_vec16 x)
 {
     const __mmask32 negative_nan = _mm512_cmpgt_epu16_mask(x, _mm512_set1_epi16((short)0xff80));
@@ -306,23 +308,23 @@ POD_INLINE pod_vec16 pod_vec16_relu(pod_vec16 x)
     return _mm512_mask_mov_epi16(positive, negative_nan, x);
 }
 
-/* v where y > 0, else 0. As integers: the numbers above 0 go up to +inf, NaNs lie beyond. */
+/* v if y > 0, else 0. Compares bits as integers: positive numbers end at +inf, NaNs are above. */
 POD_INLINE pod_vec16 pod_vec16_where_positive(pod_vec16 y, pod_vec16 v)
 {
     const __m512i from_zero = _mm512_sub_epi16(y, _mm512_set1_epi16(1));
     return _mm512_maskz_mov_epi16(_mm512_cmplt_epu16_mask(from_zero, _mm512_set1_epi16(0x7f80)), v);
 }
 
-/* The greater of each two as numbers without a sign, which is that of bf16 where none has one. */
+/* The larger bit pattern as unsigned integers; for non-negative bf16 that is the larger number. */
 POD_INLINE pod_vec16 pod_vec16_max_bits(pod_vec16 x, pod_vec16 y) { return _mm512_max_epu16(x, y); }
-/* Whether all are bf16 from 0 to +inf: no sign, no NaN. */
+/* Returns whether all elements are in 0 .. +inf: no sign, no NaN. */
 POD_INLINE bool pod_vec16_no_sign(pod_vec16 x)
 {
     return _mm512_cmpgt_epu16_mask(x, _mm512_set1_epi16(0x7f80)) == 0;
 }
 POD_INLINE pod_vec16 pod_vec16_all(uint16_t bits) { return _mm512_set1_epi16((short)bits); }
 
-/* Where x and y have the same bits `yes`, elsewhere `no`. */
+/* `yes` in elements where x and y have the same bits, else `no`. */
 POD_INLINE pod_vec16 pod_vec16_where_same(pod_vec16 x, pod_vec16 y, pod_vec16 yes, pod_vec16 no)
 {
     return _mm512_mask_mov_epi16(no, _mm512_cmpeq_epi16_mask(x, y), yes);

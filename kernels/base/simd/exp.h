@@ -1,5 +1,6 @@
-/* e^x in float32: x = n ln 2 + r, |r| <= ln 2 / 2, ln 2 in two parts of which n times the first is
- * exact; and the polynomial (e^r - 1 - r) / r^2 of Moshier's Cephes (expf). */
+/* Constants for e^x in float32: x = n ln 2 + r with |r| <= ln 2 / 2, where ln 2 has two parts so
+ * that n times the first one is exact, and e^r = 1 + r + r^2 p(r) with the polynomial p of
+ * Moshier's Cephes (expf). */
 #ifndef MINIPOD_KERNELS_BASE_SIMD_EXP_H
 #define MINIPOD_KERNELS_BASE_SIMD_EXP_H
 
