@@ -22,9 +22,6 @@ typedef struct pod_probe { /* a line of probes.def */
 } pod_probe;
 
 const pod_probe *pod_probes(int *n);
-/* Builds the probe's network, from images (N, image, image, 3), or (N, image, image, 1) for DENSE,
- * to logits. The probe is borrowed. */
-pod_network pod_probe_network(const pod_probe *p);
 
 /* ---- probe.c: a network of probes.def, ready to run some steps on one core ---- */
 

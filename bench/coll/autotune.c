@@ -89,11 +89,10 @@ static void put_range(FILE *to, const pod_bench *b, const pod_coll_rules *defaul
 {
     const pod_bench_plan *p = &b->plan;
     const int end = r->first + r->n;
-    char size[32];
     fputc('\n', to);
     for (int s = r->first; s < end; s++) {
         const int fastest = fastest_but(b, s, -1);
-        fprintf(to, "# %s: ", pod_print_size(pod_bench_bytes(p, s), size, sizeof size));
+        fprintf(to, "# %s: ", POD_SIZE_TEXT(pod_bench_bytes(p, s)));
         put_entry(to, b, "", r->entry, s);
         if (fastest != r->entry) put_entry(to, b, ", fastest ", fastest, s);
         put_entry(to, b, ", next ", fastest_but(b, s, fastest), s);
@@ -101,23 +100,22 @@ static void put_range(FILE *to, const pod_bench *b, const pod_coll_rules *defaul
         fputc('\n', to);
     }
     const int64_t from = r->first > 0 ? pod_bench_bytes(p, r->first) : 0;
-    fprintf(to, "%s:%s-", pod_coll_name(p->coll), pod_print_size(from, size, sizeof size));
-    if (end < p->n_sizes) fputs(pod_print_size(pod_bench_bytes(p, end), size, sizeof size), to);
+    fprintf(to, "%s:%s-", pod_coll_name(p->coll), POD_SIZE_TEXT(from));
+    if (end < p->n_sizes) fputs(POD_SIZE_TEXT(pod_bench_bytes(p, end)), to);
     fprintf(to, ":%s\n", p->entry[r->entry].name);
 }
 
 static void put_head(FILE *to, const pod_bench *b)
 {
     const pod_bench_plan *p = &b->plan;
-    char mesh[POD_MESH_TEXT_BYTES];
     fprintf(to, "# Rules for --algo @FILE, by minipod coll --autotune %s, git %s.\n", POD_VERSION,
             POD_GIT_ID);
     fprintf(to, "# Clock %s, machine %s, host %s (%s), %s.\n", pod_bench_clock(p), p->machine.name,
             b->host.hostname, b->host.cpu_model, pod_comm_version(b->call->comm));
     fprintf(to, "# %s of %s, mesh %s, %d ranks, %d of a node, %d physical core%s, on %s.\n",
-            pod_coll_name(p->coll), p->size[0].type->name,
-            pod_mesh_print(&p->mesh, mesh, sizeof mesh), p->n_ranks, p->node_size, p->n_cores,
-            p->n_cores == 1 ? "" : "s", pod_config_text(b->call->config, POD_OPT_ON));
+            pod_coll_name(p->coll), p->size[0].type->name, POD_MESH_TEXT(&p->mesh), p->n_ranks,
+            p->node_size, p->n_cores, p->n_cores == 1 ? "" : "s",
+            pod_config_text(b->call->config, POD_OPT_ON));
     fprintf(to, "# %d algorithms at %d sizes", p->n_entries, p->n_sizes);
     if (p->on != POD_ON_SIM) fprintf(to, ", %d rounds of %d iterations", p->n_rounds, p->n_iters);
     if (pod_bench_runs_mpi(p))

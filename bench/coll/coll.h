@@ -179,13 +179,16 @@ double pod_bench_traffic(const pod_bench_plan *p, int size);
  * Changes the buffer unless it is zero. */
 void pod_bench_rewrite(void *buffer, size_t bytes, int k);
 
+/* Returns MPI's time / the row's, on the same buffers; 0 if MPI was not measured, or nothing is moved. */
+double pod_bench_against_mpi(const pod_bench *b, const pod_bench_row *r);
+
 /* The results of one entry on hot or cold buffers, over all its sizes. */
 typedef struct pod_bench_summary {
     int entry;
     bool is_cold;
     int n_rows;
     double busbw;       /* mean over both forms, as in nccl-tests */
-    double against_mpi; /* geometric mean of MPI's time / own time; 0: MPI was not measured */
+    double against_mpi; /* geometric mean of pod_bench_against_mpi; 0: MPI was not measured */
     const pod_bench_row *slowest;
 } pod_bench_summary;
 

@@ -116,15 +116,13 @@ static pod_status add_chunks(pod_arena *a, pod_bench_plan *p)
     for (int i = 0; i < n_whole; i++)
         for (size_t k = 0; k < sizeof chunks / sizeof chunks[0]; k++) {
             pod_bench_entry e = p->entry[i];
-            char size[32];
             bool cut = false;
             if (e.is_peer || e.chunk_bytes > 0 || pod_bench_why_not(p, &e, p->n_sizes - 1))
                 continue;
             POD_TRY(is_cut(a, p, &e, chunks[k], &cut));
             if (!cut) continue;
             e.chunk_bytes = chunks[k];
-            e.name = pod_arena_text(a, "%s@%s", e.algo->name,
-                                    pod_print_size(chunks[k], size, sizeof size));
+            e.name = pod_arena_text(a, "%s@%s", e.algo->name, POD_SIZE_TEXT(chunks[k]));
             if (!e.name) return POD_E_NOMEM;
             POD_TRY(add(p, e));
         }
@@ -172,11 +170,9 @@ static pod_status check_none_refuses(const pod_bench_plan *p)
     for (int i = 0; i < p->n_entries; i++)
         for (int s = 0; s < p->n_sizes; s++) {
             const char *why = pod_bench_why_not(p, &p->entry[i], s);
-            char size[32];
             if (why)
                 return pod_fail(POD_E_INVALID, "algo: %s refuses %s of %s: %s", p->entry[i].name,
-                                pod_coll_name(p->coll),
-                                pod_print_size(pod_bench_bytes(p, s), size, sizeof size), why);
+                                pod_coll_name(p->coll), POD_SIZE_TEXT(pod_bench_bytes(p, s)), why);
         }
     return POD_OK;
 }

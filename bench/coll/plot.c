@@ -37,15 +37,14 @@ static void print_script(const void *bench, FILE *to)
 {
     const pod_bench *b = bench;
     const pod_bench_plan *p = &b->plan;
-    char mesh[POD_MESH_TEXT_BYTES];
     series s;
     fprintf(to,
             "set terminal svg size 1080,540 noenhanced\n"
             "set title '%s, %d ranks, mesh %s, clock %s, machine %s'\n"
             "set xlabel 'bytes'\nset ylabel 'bus bandwidth in place, GB/s'\n"
             "set logscale x 2\nset yrange [0:*]\nset key outside right\nset grid\nplot",
-            pod_coll_name(p->coll), p->n_ranks, pod_mesh_print(&p->mesh, mesh, sizeof mesh),
-            pod_bench_clock(p), p->machine.name);
+            pod_coll_name(p->coll), p->n_ranks, POD_MESH_TEXT(&p->mesh), pod_bench_clock(p),
+            p->machine.name);
     for (int i = 0, n = 0; i < b->n_rows; i++) {
         if (!is_first(b, i, &s)) continue;
         fprintf(to, "%s '-' with linespoints title ", n++ > 0 ? "," : "");

@@ -290,7 +290,7 @@ static pod_status make_run(const bench_ranks *x, const pod_sched *sched, const c
 
 static pod_status make_runs(bench_ranks *x, subject *s)
 {
-    char what[96], bytes[32];
+    char what[96];
     const pod_sched *sched;
     pod_status mine =
         pod_coll_build(x->arena, s->algo, &x->plan->mesh, pod_comm_rank(x->comm), &s->args, &sched);
@@ -298,7 +298,7 @@ static pod_status make_runs(bench_ranks *x, subject *s)
     if (mine == POD_OK && !s->run) mine = POD_E_NOMEM;
     POD_TRY(pod_comm_agree(x->comm, mine));
     snprintf(what, sizeof what, "%s %s %s", pod_coll_name(s->args.coll), s->algo->name,
-             pod_print_size(pod_bench_bytes(x->plan, x->size), bytes, sizeof bytes));
+             POD_SIZE_TEXT(pod_bench_bytes(x->plan, x->size)));
     for (int i = 0; i < x->n_buffers; i++)
         POD_TRY(make_run(x, sched, what, result(x, s, 0, i), &s->run[i]));
     return POD_OK;

@@ -102,7 +102,6 @@ static void put_run(const void *bench, pod_json *j)
 {
     const pod_bench *b = bench;
     const pod_bench_plan *p = &b->plan;
-    char mesh[POD_MESH_TEXT_BYTES];
     pod_json_open_object(j, NULL);
     pod_json_text(j, "schema", "minipod.coll");
     pod_json_int(j, "version", VERSION);
@@ -110,7 +109,7 @@ static void put_run(const void *bench, pod_json *j)
     pod_json_text(j, "git", POD_GIT_ID);
     pod_json_text(j, "clock", pod_bench_clock(p));
     pod_json_text(j, "machine", b->plan.machine.name);
-    pod_json_text(j, "mesh", pod_mesh_print(&p->mesh, mesh, sizeof mesh));
+    pod_json_text(j, "mesh", POD_MESH_TEXT(&p->mesh));
     pod_json_int(j, "ranks", p->n_ranks);
     put_header(j, b);
     pod_json_arguments(j, b->call->config, POD_CMD_COLL);

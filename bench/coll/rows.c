@@ -8,11 +8,9 @@
 static const char *name_of(pod_bench *b, const pod_bench_row *row, const pod_coll_args *args)
 {
     const pod_bench_entry *e = &b->plan.entry[row->entry];
-    char chunk[32];
     if (e->algo || e->is_peer) return e->name;
     if (args->chunk_bytes == b->plan.chunk_bytes) return row->algo->name;
-    return pod_arena_text(b->arena, "%s@%s", row->algo->name,
-                          pod_print_size(args->chunk_bytes, chunk, sizeof chunk));
+    return pod_arena_text(b->arena, "%s@%s", row->algo->name, POD_SIZE_TEXT(args->chunk_bytes));
 }
 
 /* Standard deviation / mean. */
@@ -137,14 +135,21 @@ bool pod_bench_is_alike(const pod_bench_size *a, const pod_bench_size *b)
     return a->type == b->type && a->op == b->op && a->root == b->root;
 }
 
+double pod_bench_against_mpi(const pod_bench *b, const pod_bench_row *r)
+{
+    const pod_bench_row *peer = pod_bench_find(b, r->size, pod_bench_peer(&b->plan), is_cold(r));
+    const double own_s = pod_bench_time_s(r);
+    if (!peer || own_s <= 0 || b->plan.size[r->size].count == 0) return 0;
+    return pod_bench_time_s(peer) / own_s;
+}
+
 pod_bench_summary pod_bench_summarize(const pod_bench *b, int entry, bool cold)
 {
     pod_bench_summary s = {.entry = entry, .is_cold = cold};
     double log_ratios = 0;
     int n_ratios = 0;
     for (int i = 0; i < b->n_rows; i++) {
-        const pod_bench_row *r = &b->row[i],
-                            *peer = pod_bench_find(b, r->size, pod_bench_peer(&b->plan), cold);
+        const pod_bench_row *r = &b->row[i];
         if (r->entry != entry || is_cold(r) != cold) continue;
         s.n_rows++;
         for (int f = 0; f < POD_N_FORMS; f++)
@@ -152,10 +157,9 @@ pod_bench_summary pod_bench_summarize(const pod_bench *b, int entry, bool cold)
         if (!s.slowest ||
             pod_bench_busbw(b, r, POD_IN_PLACE) < pod_bench_busbw(b, s.slowest, POD_IN_PLACE))
             s.slowest = r;
-        if (!peer || pod_bench_time_s(peer) <= 0 || pod_bench_time_s(r) <= 0) continue;
-        if (b->plan.size[r->size].count == 0) continue;
-        log_ratios += log(pod_bench_time_s(peer) / pod_bench_time_s(r));
-        n_ratios++;
+        const double ratio = pod_bench_against_mpi(b, r);
+        if (ratio > 0) log_ratios += log(ratio);
+        n_ratios += ratio > 0;
     }
     if (s.n_rows > 0) s.busbw /= s.n_rows;
     if (n_ratios > 0) s.against_mpi = exp(log_ratios / n_ratios);

@@ -34,15 +34,13 @@ enum {
     FIRST_OF_ITERATIONS = FIRST_OF_FORMS + 2 * N_OF_FORM
 };
 
-static double known(bool is_known, double x) { return is_known ? x : (double)NAN; }
-
 static void add_iterations(pod_table *t, const pod_bench_row *r)
 {
     const bool is_known = r->iter_s.n > 0;
-    pod_table_number(t, known(is_known, 1e6 * r->iter_s.min));
-    pod_table_number(t, known(is_known, 1e6 * r->iter_s.max));
-    pod_table_number(t, known(is_known, 1e6 * r->iter_s.p99));
-    pod_table_row(t, "%.1f", known(is_known, 100 * r->iter_cv));
+    pod_table_number(t, pod_known(is_known, 1e6 * r->iter_s.min));
+    pod_table_number(t, pod_known(is_known, 1e6 * r->iter_s.max));
+    pod_table_number(t, pod_known(is_known, 1e6 * r->iter_s.p99));
+    pod_table_row(t, "%.1f", pod_known(is_known, 100 * r->iter_cv));
 }
 
 static void add_form(pod_table *t, const pod_bench *b, const pod_bench_row *r, pod_bench_form f)
@@ -62,7 +60,6 @@ static void add_row(pod_table *t, const pod_bench *b, const pod_bench_row *r)
     const pod_bench_size *size = &p->size[r->size];
     const pod_spread *in_place = &r->form_s[POD_IN_PLACE];
     const double time_s = in_place->median;
-    char mesh[POD_MESH_TEXT_BYTES];
     pod_table_row(t, "%" PRId64 "\t%" PRId64 "\t%s\t%s\t%d", pod_bench_bytes(p, r->size),
                   pod_bench_count(p, r->size), size->type->name,
                   pod_coll_adds(p->coll) ? pod_redop_name(size->op) : "none",
@@ -70,10 +67,9 @@ static void add_row(pod_table *t, const pod_bench *b, const pod_bench_row *r)
     add_form(t, b, r, POD_OUT_OF_PLACE);
     add_form(t, b, r, POD_IN_PLACE);
     add_iterations(t, r);
-    pod_table_row(t, "%s\t%s\t%s", r->name, pod_mesh_print(&p->mesh, mesh, sizeof mesh),
-                  pod_bench_clock(p));
-    pod_table_number(t, known(r->ideal_s > 0, 1e6 * r->ideal_s));
-    pod_table_row(t, "%.3f\t%s\t%.1f", known(r->ideal_s > 0 && time_s > 0, r->ideal_s / time_s),
+    pod_table_row(t, "%s\t%s\t%s", r->name, POD_MESH_TEXT(&p->mesh), pod_bench_clock(p));
+    pod_table_number(t, pod_known(r->ideal_s > 0, 1e6 * r->ideal_s));
+    pod_table_row(t, "%.3f\t%s\t%.1f", pod_known(r->ideal_s > 0 && time_s > 0, r->ideal_s / time_s),
                   p->on == POD_ON_SIM ? "-"
                   : r->n_buffers > 1  ? "cold"
                                       : "hot",
@@ -109,7 +105,7 @@ static void note_where(pod_table *t, const pod_bench *b)
     const pod_bench_plan *p = &b->plan;
     const pod_machine *m = &b->host;
     const bool alone = p->on == POD_ON_LOCAL;
-    char mesh[POD_MESH_TEXT_BYTES], quota[128];
+    char quota[128];
     const bool is_timed_here = alone || pod_bench_runs_mpi(p);
     pod_table_note(t, "minipod coll %s, git %s, clock %s, machine %s", POD_VERSION, POD_GIT_ID,
                    pod_bench_clock(p), p->machine.name);
@@ -117,8 +113,7 @@ static void note_where(pod_table *t, const pod_bench *b)
                    m->cpu_features[0] ? m->cpu_features : "no vector features", m->physical_cores,
                    m->physical_cores == 1 ? "" : "s", pod_comm_version(b->call->comm));
     pod_table_note(t, "%s of n = %d ranks, mesh %s, on %s", pod_coll_name(p->coll), p->n_ranks,
-                   pod_mesh_print(&p->mesh, mesh, sizeof mesh),
-                   pod_config_text(b->call->config, POD_OPT_ON));
+                   POD_MESH_TEXT(&p->mesh), pod_config_text(b->call->config, POD_OPT_ON));
     if (alone)
         pod_table_note(t, "all ranks are in one process: times are those of one core that does the"
                           " work of all, one after another");
@@ -204,17 +199,15 @@ static void note_how(pod_table *t, const pod_bench *b)
 static void note_buffers(pod_table *t, const pod_bench *b)
 {
     const pod_bench_plan *p = &b->plan;
-    char cache[32];
     int n_hot_only = 0;
     for (int s = 0; s < p->n_sizes; s++) n_hot_only += pod_bench_n_cold(p, s) == 0;
     if (p->on == POD_ON_LOCAL || p->on == POD_ON_SIM) return;
-    pod_print_size(p->cache_bytes, cache, sizeof cache);
     if (p->with_hot) pod_table_note(t, "hot: the same buffer each time");
     if (p->with_cold)
         pod_table_note(t,
                        "cold: another buffer each time, of so many that those of a node are"
                        " 1.5 times its last cache of %s; %d of %d sizes are too small for that",
-                       cache, n_hot_only, p->n_sizes);
+                       POD_SIZE_TEXT(p->cache_bytes), n_hot_only, p->n_sizes);
 }
 
 static void note_all(pod_table *t, const pod_bench *b)
@@ -290,10 +283,7 @@ static void matrix_line(pod_table *t, const pod_bench *b, int entry, int first, 
 static double against_mpi(const pod_bench *b, int size, bool is_cold)
 {
     const pod_bench_row *best = pod_bench_best(b, size, is_cold);
-    const pod_bench_row *peer = pod_bench_find(b, size, pod_bench_peer(&b->plan), is_cold);
-    if (!best || !peer || b->plan.size[size].count == 0) return 0;
-    const double mine = pod_bench_time_s(best), mpis = pod_bench_time_s(peer);
-    return mine > 0 ? mpis / mine : 0;
+    return best ? pod_bench_against_mpi(b, best) : 0;
 }
 
 static void matrix_block(pod_table *t, const pod_bench *b, int first, int end, bool is_cold)
@@ -306,7 +296,7 @@ static void matrix_block(pod_table *t, const pod_bench *b, int first, int end, b
     for (int s = first; s < end; s++) {
         const double ratio = against_mpi(b, s, is_cold);
         has_ratio = has_ratio || ratio > 0;
-        add_cell(line, sizeof line, pod_print_size(pod_bench_bytes(p, s), text, sizeof text));
+        add_cell(line, sizeof line, POD_SIZE_TEXT(pod_bench_bytes(p, s)));
         snprintf(text, sizeof text, ratio > 0 ? "%.2f" : "-", ratio);
         add_cell(ratios, sizeof ratios, text);
     }

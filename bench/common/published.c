@@ -75,7 +75,7 @@ static pod_status find_slices(const pod_config *c, char *text, size_t bytes)
     pod_machine m;
     POD_TRY(pod_machine_load(pod_config_text(c, POD_OPT_MACHINE), &m));
     for (const char *at = cores; *at;) {
-        char word[24], mesh_text[POD_MESH_TEXT_BYTES];
+        char word[24];
         int64_t n;
         pod_mesh mesh;
         POD_TRY(pod_word_take("cores", &at, word, sizeof word));
@@ -85,7 +85,7 @@ static pod_status find_slices(const pod_config *c, char *text, size_t bytes)
         else
             POD_TRY(pod_setup_mesh("auto", (int)n, &mesh));
         used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? "," : "",
-                                 pod_mesh_print(&mesh, mesh_text, sizeof mesh_text));
+                                 POD_MESH_TEXT(&mesh));
         if (used >= bytes) return pod_fail(POD_E_INVALID, "cores: '%.80s...' is too long", cores);
     }
     return POD_OK;

@@ -8,6 +8,7 @@
 #ifndef MINIPOD_BENCH_COMMON_TABLE_H
 #define MINIPOD_BENCH_COMMON_TABLE_H
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -48,6 +49,10 @@ void pod_table_group(pod_table *t, int first, int n, const char *title, const ch
 void pod_table_csv_only(pod_table *t, int first, int n);
 /* Adds the next cell, row by row. */
 void pod_table_add(pod_table *t, const char *fmt, ...) POD_PRINTF(2, 3);
+static inline double pod_known(bool is_known, double value) /* returns NaN for an unknown value */
+{
+    return is_known ? value : (double)NAN;
+}
 /* Adds a cell with four digits and no exponent; "-" if x is not finite. */
 void pod_table_number(pod_table *t, double x);
 const pod_column *pod_table_next(const pod_table *t); /* returns the column of the next cell */

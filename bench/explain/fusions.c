@@ -16,10 +16,9 @@ static void add_note(pod_table *t, const char *how, const pod_program *p)
 static pod_status print(const pod_planned *r, const pod_program *plain, const pod_program *fused)
 {
     pod_table *t;
-    char mesh[POD_MESH_TEXT_BYTES];
     POD_TRY(pod_table_create(POD_COLUMNS(columns), &t));
     pod_table_note(t, "a training step of %s, batch %lld, on one core of mesh %s", r->net.name,
-                   (long long)r->setup.batch, pod_mesh_print(&fused->mesh, mesh, sizeof mesh));
+                   (long long)r->setup.batch, POD_MESH_TEXT(&fused->mesh));
     add_note(t, "plain", plain);
     add_note(t, "fused", fused);
     for (int32_t i = 0; i < fused->n_fusions; i++) {

@@ -142,10 +142,9 @@ static pod_status print_uses(const pod_explain *e)
         u->flops += pod_program_times(p, i) * p->instr[i].cost.matrix_flops;
     }
     pod_table *t;
-    char mesh[POD_MESH_TEXT_BYTES];
     POD_TRY(pod_table_create(POD_COLUMNS(use_columns), &t));
     pod_table_note(t, "a training step of %s on one core of mesh %s", e->planned.net.name,
-                   pod_mesh_print(&p->mesh, mesh, sizeof mesh));
+                   POD_MESH_TEXT(&p->mesh));
     for (int i = 0; i < n; i++)
         pod_table_row(t, "%s\t%s\t%d\t%.3f", uses[i].op, uses[i].kernel, uses[i].n,
                       uses[i].flops / 1e9);

@@ -47,13 +47,12 @@ static pod_status add_totals(const pod_planned *r, const pod_program *p, const p
 static pod_status print_rows(const pod_planned *r, const pod_program *p, const pod_footprint *f)
 {
     pod_table *t;
-    char mesh[POD_MESH_TEXT_BYTES], note[96], micro_steps[48] = "";
+    char note[96], micro_steps[48] = "";
     POD_TRY(pod_table_create(POD_COLUMNS(columns), &t));
     if (p->repeat.count > 1)
         snprintf(micro_steps, sizeof micro_steps, " in %d micro-steps", (int)p->repeat.count);
     pod_table_note(t, "a training step of %s on one core of mesh %s, batch %" PRId64 "%s",
-                   r->net.name, pod_mesh_print(&p->mesh, mesh, sizeof mesh), r->setup.batch,
-                   micro_steps);
+                   r->net.name, POD_MESH_TEXT(&p->mesh), r->setup.batch, micro_steps);
     pod_status s = add_totals(r, p, f, t);
     const pod_instr *at = &p->instr[f->peak];
     snprintf(note, sizeof note, "%.1f %% alive at %s '%s', %s",
@@ -101,9 +100,8 @@ static pod_status find_fit(const pod_planned *r, double limit, pod_fit *out)
     if (limit == 0) return POD_OK;
     POD_TRY(pod_fit_largest(r, limit, out));
     if (out->batch > 0) return POD_OK;
-    char size[32];
     return pod_fail(POD_E_INVALID, "memory: %s is too little for a batch of %" PRId64,
-                    pod_print_size((int64_t)limit, size, sizeof size), out->unit);
+                    POD_SIZE_TEXT((int64_t)limit), out->unit);
 }
 
 static void print_fit(const pod_planned *r, double limit, const pod_fit *f)

@@ -110,15 +110,15 @@ pod_status pod_explain_schedule(pod_explain *e)
     subject x;
     const pod_coll_algo *algo = NULL;
     const pod_sched *first;
-    char mesh[POD_MESH_TEXT_BYTES], verdict[VERDICT_BYTES];
+    char verdict[VERDICT_BYTES];
     int32_t n_steps;
     POD_TRY(subject_from(e, &x));
     POD_TRY(pick(e, &x, &algo));
     POD_TRY(pod_coll_build(e->arena, algo, &x.mesh, 0, &x.args, &first));
     pod_sched_steps(first, &n_steps);
     POD_TRY(verify(e, algo, &x, n_steps, verdict));
-    printf("\n# rank 0 of mesh %s, %" PRId64 " elements; %s\n",
-           pod_mesh_print(&x.mesh, mesh, sizeof mesh), x.args.count, verdict);
+    printf("\n# rank 0 of mesh %s, %" PRId64 " elements; %s\n", POD_MESH_TEXT(&x.mesh),
+           x.args.count, verdict);
     pod_sched_print(stdout, 0, first);
     putchar('\n');
     return draw(e, algo, &x);
@@ -132,13 +132,11 @@ pod_status pod_explain_algorithms(pod_explain *e)
                                          {"good for, or why not", "", true}};
     int n;
     const pod_coll_algo *algos = pod_coll_algos(&n);
-    char mesh[POD_MESH_TEXT_BYTES], size[32];
     subject x;
     pod_table *t;
     POD_TRY(subject_from(e, &x));
     POD_TRY(pod_table_create(POD_COLUMNS(columns), &t));
-    pod_mesh_print(&x.mesh, mesh, sizeof mesh);
-    pod_print_size(4 * x.args.count, size, sizeof size);
+    const char *mesh = POD_MESH_TEXT(&x.mesh), *size = POD_SIZE_TEXT(4 * x.args.count);
     if (pod_machine_is_virtual(&x.machine))
         pod_table_note(t, "mesh %s of %s, %s, each core has memory of its own", mesh,
                        x.machine.name, size);

@@ -57,15 +57,12 @@ static void add_text(pod_table *t, const char *text)
     pod_table_add(t, "%s", line);
 }
 
-/* NaN of a number that is not known. */
-static double known(bool is_known, double value) { return is_known ? value : (double)NAN; }
-
 static void add_attempt(pod_table *t, const attempt_row *a, pod_stamp job_begin)
 {
-    pod_table_row(t, "%d\t%.0f\t%.3f\t%.3f\t%.0f\t%.0f", a->number, known(a->ranks > 0, a->ranks),
-                  pod_stamp_seconds(a->begin - job_begin),
-                  known(a->end != 0, pod_stamp_seconds(a->end - a->begin)),
-                  known(a->from >= 0, (double)a->from), known(a->to >= 0, (double)a->to));
+    pod_table_row(t, "%d\t%.0f\t%.3f\t%.3f\t%.0f\t%.0f", a->number,
+                  pod_known(a->ranks > 0, a->ranks), pod_stamp_seconds(a->begin - job_begin),
+                  pod_known(a->end != 0, pod_stamp_seconds(a->end - a->begin)),
+                  pod_known(a->from >= 0, (double)a->from), pod_known(a->to >= 0, (double)a->to));
     add_text(t, a->ended ? a->ended : "");
     add_text(t, a->what);
 }

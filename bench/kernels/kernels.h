@@ -77,6 +77,7 @@ struct pod_race {
 
 typedef struct pod_kernels_row {
     int problem;      /* index of the race */
+    int group, kind;  /* indices of the first row with its op and buffers, and also its kernel */
     char op[32];      /* "conv.fwd" */
     const char *impl; /* borrowed from a table or the arena */
     const char *shape, *type;

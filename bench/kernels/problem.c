@@ -15,17 +15,6 @@ static const pod_family families[POD_N_FAMILIES] = {
 
 const pod_family *pod_families(void) { return families; }
 
-const char *pod_problem_form_text(pod_problem_form form)
-{
-    switch (form) {
-    case POD_FORM_PRODUCT: return "MxNxK or BATCH*MxNxK";
-    case POD_FORM_CONV: return "NxHxWxC:RxSxK[/STRIDE][+PAD]";
-    case POD_FORM_DEPTHWISE:
-    case POD_FORM_WINDOWS: return "NxHxWxC:RxS[/STRIDE][+PAD]";
-    default: return "ROWSxC";
-    }
-}
-
 int pod_family_n_functions(pod_family_id family)
 {
     int n = 1;
@@ -44,35 +33,32 @@ static const char *function_name(pod_family_id family, int i, int *length)
 
 /* ---- words that may follow a shape ----------------------------------------------------------- */
 
-/* What a word fuses, as a function's bits; 0: it takes no such word. */
 typedef struct fused_word {
     const char *word;
-    unsigned product, forward, input_grad, weight_grad, depthwise_forward;
+    unsigned product, conv; /* what it fuses, as bits of POD_GEMM_ and POD_CONV_; 0: nothing */
+    unsigned passes;        /* of convolutions, 1 << each that takes it */
+    bool is_by_channel;     /* depthwise forward takes it, too */
 } fused_word;
 
+enum { FORWARD = 1 << POD_CONV_FORWARD, WEIGHT_GRAD = 1 << POD_CONV_WEIGHT_GRAD };
+
 static const fused_word fused_words[] = {
-    {"affine", 0, POD_CONV_AFFINE_X, 0, POD_CONV_AFFINE_X, 0},
-    {"relu_x", 0, POD_CONV_RELU_X, 0, POD_CONV_RELU_X, 0},
-    {"bias", POD_GEMM_BIAS, POD_CONV_BIAS, 0, 0, 0},
-    {"relu", POD_GEMM_RELU, POD_CONV_RELU, 0, 0, 0},
-    {"sums", 0, POD_CONV_SUMS, 0, 0, POD_CONV_SUMS},
+    {"affine", 0, POD_CONV_AFFINE_X, FORWARD | WEIGHT_GRAD, false},
+    {"relu_x", 0, POD_CONV_RELU_X, FORWARD | WEIGHT_GRAD, false},
+    {"bias", POD_GEMM_BIAS, POD_CONV_BIAS, FORWARD, false},
+    {"relu", POD_GEMM_RELU, POD_CONV_RELU, FORWARD, false},
+    {"sums", 0, POD_CONV_SUMS, FORWARD, true},
 };
 
 enum { N_FUSED_WORDS = sizeof fused_words / sizeof fused_words[0] };
 
+/* 0: the problem takes no such word. */
 static unsigned fused_bit(const fused_word *w, const pod_problem *p)
 {
     const pod_problem_form form = families[p->family].form;
     if (form == POD_FORM_PRODUCT) return w->product;
-    if (form != POD_FORM_CONV && form != POD_FORM_DEPTHWISE) return 0;
-    if (form == POD_FORM_DEPTHWISE)
-        return p->function == POD_CONV_FORWARD ? w->depthwise_forward : 0;
-    switch (p->function) {
-    case POD_CONV_FORWARD: return w->forward;
-    case POD_CONV_INPUT_GRAD: return w->input_grad;
-    case POD_CONV_WEIGHT_GRAD: return w->weight_grad;
-    default: return w->forward & w->input_grad & w->weight_grad; /* all of them: none is */
-    }
+    const bool is_conv = form == POD_FORM_CONV || (form == POD_FORM_DEPTHWISE && w->is_by_channel);
+    return is_conv && p->function >= 0 && w->passes & 1u << p->function ? w->conv : 0;
 }
 
 typedef struct said_words { /* of those that exclude each other; NULL: none yet */
@@ -186,8 +172,14 @@ static pod_status check_conv_counts(const char *what, const pod_conv_shape *s)
     return check_count(what, 4, (int64_t[]){s->k, s->r, s->s, s->c});
 }
 
-/* NxHxWxC:RxSxK, of a depthwise convolution NxHxWxC:RxS. */
-static pod_status parse_conv(const char *what, char *text, bool is_depthwise, pod_problem *p)
+/* Filters of one channel each, or none: then K is not written. */
+static bool is_by_channel(const pod_problem *p)
+{
+    return families[p->family].form != POD_FORM_CONV;
+}
+
+/* NxHxWxC:RxSxK, by channel NxHxWxC:RxS. */
+static pod_status parse_conv(const char *what, char *text, pod_problem *p)
 {
     int64_t pad, stride, image[4] = {0}, filter[3];
     POD_TRY(cut_number(what, text, '+', 0, 0, &pad));
@@ -195,11 +187,11 @@ static pod_status parse_conv(const char *what, char *text, bool is_depthwise, po
     char *colon = strchr(text, ':');
     if (!colon)
         return pod_fail(POD_E_INVALID, "%s: '%.80s' is not NxHxWxC:RxS%s", what, text,
-                        is_depthwise ? "" : "xK");
+                        is_by_channel(p) ? "" : "xK");
     *colon = '\0';
     POD_TRY(parse_dims(what, text, 4, image));
-    POD_TRY(parse_dims(what, colon + 1, is_depthwise ? 2 : 3, filter));
-    if (is_depthwise) filter[2] = image[3];
+    POD_TRY(parse_dims(what, colon + 1, is_by_channel(p) ? 2 : 3, filter));
+    if (is_by_channel(p)) filter[2] = image[3];
     if (families[p->family].form == POD_FORM_WINDOWS && filter[0] != filter[1])
         return pod_fail(POD_E_INVALID, "%s: windows are square, found %s", what, colon + 1);
     p->conv = (pod_conv_shape){.n = image[0],
@@ -220,7 +212,7 @@ static pod_status parse_conv(const char *what, char *text, bool is_depthwise, po
     return check_conv_counts(what, &p->conv);
 }
 
-static pod_status parse_rows(const char *what, const char *text, pod_problem *p)
+static pod_status parse_rows(const char *what, char *text, pod_problem *p)
 {
     int64_t dim[2];
     POD_TRY(parse_dims(what, text, 2, dim));
@@ -228,6 +220,51 @@ static pod_status parse_rows(const char *what, const char *text, pod_problem *p)
     p->columns = dim[1];
     if (families[p->family].form == POD_FORM_ROWS_F32) p->dtype = POD_F32;
     return check_count(what, 2, dim);
+}
+
+static void print_product(const pod_problem *p, char *text, size_t text_bytes)
+{
+    char batch[32] = "";
+    if (p->n_batch != 1) snprintf(batch, sizeof batch, "%" PRId64 "*", p->n_batch);
+    snprintf(text, text_bytes, "%s%" PRId64 "x%" PRId64 "x%" PRId64, batch, p->product.m,
+             p->product.n, p->product.k);
+}
+
+static void print_conv(const pod_problem *p, char *text, size_t text_bytes)
+{
+    char k[32] = "", stride[32] = "", pad[32] = "";
+    const pod_conv_shape *s = &p->conv;
+    if (!is_by_channel(p)) snprintf(k, sizeof k, "x%" PRId64, s->k);
+    if (s->stride != 1) snprintf(stride, sizeof stride, "/%" PRId64, s->stride);
+    if (s->pad_h != 0) snprintf(pad, sizeof pad, "+%" PRId64, s->pad_h);
+    snprintf(text, text_bytes,
+             "%" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64 ":%" PRId64 "x%" PRId64 "%s%s%s", s->n,
+             s->h, s->w, s->c, s->r, s->s, k, stride, pad);
+}
+
+static void print_rows(const pod_problem *p, char *text, size_t text_bytes)
+{
+    snprintf(text, text_bytes, "%" PRId64 "x%" PRId64, p->rows, p->columns);
+}
+
+#define CHANNELS "NxHxWxC:RxS[/STRIDE][+PAD]"
+static const struct {
+    const char *text;
+    pod_status (*parse)(const char *what, char *text, pod_problem *p);
+    void (*print)(const pod_problem *p, char *text, size_t text_bytes);
+} forms[] = {[POD_FORM_PRODUCT] = {"MxNxK or BATCH*MxNxK", parse_product, print_product},
+             [POD_FORM_CONV] = {"NxHxWxC:RxSxK[/STRIDE][+PAD]", parse_conv, print_conv},
+             [POD_FORM_DEPTHWISE] = {CHANNELS, parse_conv, print_conv},
+             [POD_FORM_WINDOWS] = {CHANNELS, parse_conv, print_conv},
+             [POD_FORM_ROWS] = {"ROWSxC", parse_rows, print_rows},
+             [POD_FORM_ROWS_F32] = {"ROWSxC", parse_rows, print_rows}};
+
+const char *pod_problem_form_text(pod_problem_form form) { return forms[form].text; }
+
+const char *pod_problem_print_shape(const pod_problem *p, char *text, size_t text_bytes)
+{
+    forms[families[p->family].form].print(p, text, text_bytes);
+    return text;
 }
 
 /* ---- a line ---------------------------------------------------------------------------------- */
@@ -262,24 +299,9 @@ static pod_status parse_op(const char *place, const char *op, pod_problem *p)
     return pod_fail(POD_E_INVALID, "%s: '%.60s' is none of %s", place, op, known);
 }
 
-static pod_status parse_shape(const char *place, char *text, pod_problem *p)
-{
-    char what[320];
-    snprintf(what, sizeof what, "%s: %s", place, families[p->family].name);
-    switch (families[p->family].form) {
-    case POD_FORM_PRODUCT: return parse_product(what, text, p);
-    case POD_FORM_CONV: return parse_conv(what, text, false, p);
-    case POD_FORM_DEPTHWISE:
-    case POD_FORM_WINDOWS: return parse_conv(what, text, true, p);
-    case POD_FORM_ROWS:
-    case POD_FORM_ROWS_F32: return parse_rows(what, text, p);
-    }
-    return POD_OK;
-}
-
 pod_status pod_problem_parse(const char *place, const char *line, pod_problem *out)
 {
-    char text[POD_PROBLEM_LINE_BYTES];
+    char text[POD_PROBLEM_LINE_BYTES], what[320];
     if (strlen(line) >= sizeof text)
         return pod_fail(POD_E_INVALID, "%s: '%.40s...' has more than %d bytes", place, line,
                         POD_PROBLEM_LINE_BYTES - 1);
@@ -294,7 +316,8 @@ pod_status pod_problem_parse(const char *place, const char *line, pod_problem *o
     POD_TRY(parse_op(place, op, &p));
     char *shape = strtok_r(NULL, blanks, &rest);
     if (!shape) return pod_fail(POD_E_INVALID, "%s: '%.60s' has no shape behind it", place, op);
-    POD_TRY(parse_shape(place, shape, &p));
+    snprintf(what, sizeof what, "%s: %s", place, families[p.family].name);
+    POD_TRY(forms[families[p.family].form].parse(what, shape, &p));
     said_words said = {0};
     for (const char *word; (word = strtok_r(NULL, blanks, &rest));)
         POD_TRY(parse_word(place, word, &said, &p));
@@ -312,37 +335,6 @@ const char *pod_problem_print_op(const pod_problem *p, char *text, size_t text_b
     const char *function = p->function < 0 ? "" : function_name(p->family, p->function, &length);
     snprintf(text, text_bytes, "%s%s%.*s", families[p->family].name, length ? "." : "", length,
              function);
-    return text;
-}
-
-static void print_conv(const pod_conv_shape *s, bool is_depthwise, char *text, size_t text_bytes)
-{
-    char k[32] = "", stride[32] = "", pad[32] = "";
-    if (!is_depthwise) snprintf(k, sizeof k, "x%" PRId64, s->k);
-    if (s->stride != 1) snprintf(stride, sizeof stride, "/%" PRId64, s->stride);
-    if (s->pad_h != 0) snprintf(pad, sizeof pad, "+%" PRId64, s->pad_h);
-    snprintf(text, text_bytes,
-             "%" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64 ":%" PRId64 "x%" PRId64 "%s%s%s", s->n,
-             s->h, s->w, s->c, s->r, s->s, k, stride, pad);
-}
-
-const char *pod_problem_print_shape(const pod_problem *p, char *text, size_t text_bytes)
-{
-    char batch[32] = "";
-    switch (families[p->family].form) {
-    case POD_FORM_PRODUCT:
-        if (p->n_batch != 1) snprintf(batch, sizeof batch, "%" PRId64 "*", p->n_batch);
-        snprintf(text, text_bytes, "%s%" PRId64 "x%" PRId64 "x%" PRId64, batch, p->product.m,
-                 p->product.n, p->product.k);
-        break;
-    case POD_FORM_CONV: print_conv(&p->conv, false, text, text_bytes); break;
-    case POD_FORM_DEPTHWISE:
-    case POD_FORM_WINDOWS: print_conv(&p->conv, true, text, text_bytes); break;
-    case POD_FORM_ROWS:
-    case POD_FORM_ROWS_F32:
-        snprintf(text, text_bytes, "%" PRId64 "x%" PRId64, p->rows, p->columns);
-        break;
-    }
     return text;
 }
 

@@ -90,8 +90,6 @@ static double gbs_of(const pod_kernels_row *r)
 
 bool pod_kernels_is_right(const pod_kernels_row *r) { return r->err <= 1; }
 
-static double known(bool is_known, double x) { return is_known ? x : (double)NAN; }
-
 static void add_cells(pod_kernels_bench *b, const pod_kernels_row *r)
 {
     pod_table *t = b->record.table;
@@ -102,10 +100,10 @@ static void add_cells(pod_kernels_bench *b, const pod_kernels_row *r)
     pod_table_number(t, 1e6 * r->time_s.median);
     pod_table_number(t, 1e6 * r->time_s.min);
     pod_table_number(t, 1e6 * r->time_s.p99);
-    pod_table_number(t, known(r->flops > 0, gflops_of(r)));
-    pod_table_row(t, "%.1f", known(r->flops > 0 && peak > 0, 100 * gflops_of(r) / peak));
+    pod_table_number(t, pod_known(r->flops > 0, gflops_of(r)));
+    pod_table_row(t, "%.1f", pod_known(r->flops > 0 && peak > 0, 100 * gflops_of(r) / peak));
     pod_table_number(t, gbs_of(r));
-    pod_table_row(t, "%.1f", known(r->copy_s > 0, 100 * r->copy_s / r->time_s.median));
+    pod_table_row(t, "%.1f", pod_known(r->copy_s > 0, 100 * r->copy_s / r->time_s.median));
     if (r->err < 0) {
         pod_table_row(t, "-\t-");
     } else {
@@ -114,13 +112,26 @@ static void add_cells(pod_kernels_bench *b, const pod_kernels_row *r)
     }
 }
 
+static bool is_same_group(const pod_kernels_row *a, const pod_kernels_row *b)
+{
+    return strcmp(a->op, b->op) == 0 && a->is_cold == b->is_cold;
+}
+
+static bool is_same_kind(const pod_kernels_row *a, const pod_kernels_row *b)
+{
+    return is_same_group(a, b) && strcmp(a->impl, b->impl) == 0 && a->is_packed == b->is_packed;
+}
+
 pod_status pod_kernels_add(pod_kernels_bench *b, const pod_kernels_row *row)
 {
-    pod_kernels_row *rows = POD_ARENA_GROW(b->arena, b->row, b->n_rows);
+    pod_kernels_row *rows = POD_ARENA_GROW(b->arena, b->row, b->n_rows), *added;
     if (!rows) return POD_E_NOMEM;
     b->row = rows;
-    b->row[b->n_rows++] = *row;
-    add_cells(b, row);
+    added = &rows[b->n_rows++];
+    *added = *row;
+    while (!is_same_group(&rows[added->group], added)) added->group++;
+    while (!is_same_kind(&rows[added->kind], added)) added->kind++;
+    add_cells(b, added);
     return POD_OK;
 }
 
@@ -173,7 +184,6 @@ static bool has_products(const pod_kernels_plan *p)
 
 static void note_how(pod_table *t, const pod_kernels_plan *p)
 {
-    char cache[32];
     pod_table_note(t,
                    "each call timed by itself: %d rounds in which the contenders take turns, a turn"
                    " is %d calls or 50 ms after %d not timed",
@@ -183,12 +193,11 @@ static void note_how(pod_table *t, const pod_kernels_plan *p)
     pod_table_note(t, "pick *: what a training step here takes for this call, by the machine file's"
                       " rates");
     if (p->with_hot) pod_table_note(t, "hot: the same operands each time");
-    pod_print_size(p->cache_bytes, cache, sizeof cache);
     if (p->with_cold)
         pod_table_note(t,
                        "cold: other operands each time, of so many that they are 1.5 times the"
                        " last cache of %s",
-                       cache);
+                       POD_SIZE_TEXT(p->cache_bytes));
     if (has_products(p))
         pod_table_note(t,
                        "sgemm: OpenBLAS on the same numbers as float32; its gbs and peak%% are of"
@@ -228,19 +237,6 @@ static void note_all(pod_table *t, const pod_kernels_bench *b)
 
 /* ---- behind the rows: each kind of contender against all others ------------------------------ */
 
-static bool same_kind(const pod_kernels_row *a, const pod_kernels_row *b)
-{
-    return strcmp(a->op, b->op) == 0 && strcmp(a->impl, b->impl) == 0 &&
-           a->is_packed == b->is_packed && a->is_cold == b->is_cold;
-}
-
-static bool is_first_of_kind(const pod_kernels_bench *b, int at)
-{
-    for (int i = 0; i < at; i++)
-        if (same_kind(&b->row[i], &b->row[at])) return false;
-    return true;
-}
-
 static const char *packed_text(const pod_kernels_row *r) { return r->is_packed ? " packed" : ""; }
 
 /* Over the problems that rows like `mine` and rows like `other` have both. */
@@ -250,9 +246,9 @@ static double mean_ratio(const pod_kernels_bench *b, const pod_kernels_row *mine
     double log_ratios = 0;
     *n = 0;
     for (int i = 0; i < b->n_rows; i++) {
-        if (!same_kind(&b->row[i], mine)) continue;
+        if (b->row[i].kind != mine->kind) continue;
         for (int k = 0; k < b->n_rows; k++) {
-            if (b->row[k].problem != b->row[i].problem || !same_kind(&b->row[k], other)) continue;
+            if (b->row[k].problem != b->row[i].problem || b->row[k].kind != other->kind) continue;
             log_ratios += log(b->row[k].time_s.median / b->row[i].time_s.median);
             (*n)++;
         }
@@ -268,8 +264,7 @@ static void note_ratios(const pod_kernels_bench *b, const pod_kernels_row *mine,
         const pod_kernels_row *other = &b->row[i];
         const size_t used = strlen(text);
         int n;
-        if (!is_first_of_kind(b, i) || same_kind(mine, other)) continue;
-        if (strcmp(mine->op, other->op) != 0 || mine->is_cold != other->is_cold) continue;
+        if (other->kind != i || other->group != mine->group || i == mine->kind) continue;
         const double ratio = mean_ratio(b, mine, other, &n);
         if (n > 0)
             snprintf(text + used, text_bytes - used, "%s %.2f x %s%s (%d)", used ? "," : ";", ratio,
@@ -285,7 +280,7 @@ static void note_kind(pod_table *t, const pod_kernels_bench *b, const pod_kernel
     double log_rates = 0;
     int n = 0;
     for (int i = 0; i < b->n_rows; i++)
-        if (same_kind(&b->row[i], kind)) {
+        if (b->row[i].kind == kind->kind) {
             log_rates += log(is_matrix ? gflops_of(&b->row[i]) : gbs_of(&b->row[i]));
             n++;
         }
@@ -318,8 +313,7 @@ static void note_picks(pod_table *t, const pod_kernels_bench *b, const pod_kerne
     int n = 0;
     for (int i = 0; i < b->n_rows; i++) {
         const pod_kernels_row *r = &b->row[i];
-        if (!r->is_picked || r->is_cold != first->is_cold || strcmp(r->op, first->op) != 0)
-            continue;
+        if (!r->is_picked || r->group != first->group) continue;
         const double share = fastest_of_ours(b, r) / r->time_s.median;
         log_shares += log(share);
         n++;
@@ -331,14 +325,6 @@ static void note_picks(pod_table *t, const pod_kernels_bench *b, const pod_kerne
         pod_table_note(t, "%s %s, picks: %.2f of the fastest of ours, at least %.2f (%s %s%s)",
                        first->op, first->is_cold ? "cold" : "hot", exp(log_shares / n), worst,
                        worst_row->shape, worst_row->impl, packed_text(worst_row));
-}
-
-static bool is_first_of_op(const pod_kernels_bench *b, int at)
-{
-    for (int i = 0; i < at; i++)
-        if (strcmp(b->row[i].op, b->row[at].op) == 0 && b->row[i].is_cold == b->row[at].is_cold)
-            return false;
-    return true;
 }
 
 /* Those without a kernel of a name that was asked for are counted: whoever asks for one means the
@@ -362,9 +348,9 @@ static void note_verdicts(pod_table *t, const pod_kernels_bench *b)
     pod_table_note(t, "geometric means; how many times as fast as others on the problems (so many)"
                       " that both took");
     for (int i = 0; i < b->n_rows; i++)
-        if (is_first_of_kind(b, i)) note_kind(t, b, &b->row[i]);
+        if (b->row[i].kind == i) note_kind(t, b, &b->row[i]);
     for (int i = 0; i < b->n_rows; i++)
-        if (is_first_of_op(b, i)) note_picks(t, b, &b->row[i]);
+        if (b->row[i].group == i) note_picks(t, b, &b->row[i]);
     note_none(t, b);
     if (b->plan.with_check)
         pod_table_note(t, "Wrong: %d of %d rows %s", n_wrong, b->n_rows, n_wrong ? "FAILED" : "OK");

@@ -17,7 +17,7 @@
 #include "runtime/core/file.h"
 #include "runtime/train/guard.h"
 
-enum { MAX_ADDED = 8, PATH_BYTES = 4096 }; /* MAX_ADDED: words of ours beside the person's */
+enum { MAX_ADDED = 8 }; /* words of ours beside the person's */
 enum { NO_HOST = 255 }; /* mpirun's exit code where a host is not reached, which may come back */
 
 static const double least_stall_s = 3600; /* unless another is asked for */
@@ -112,17 +112,6 @@ static pod_status read_mpirun(launch *l)
     return POD_OK;
 }
 
-static pod_status find_self(launch *l)
-{
-    char path[PATH_BYTES];
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (n <= 0) return pod_fail(POD_E_IO, "/proc/self/exe: this program cannot be found");
-    path[n] = '\0';
-    if (access(path, X_OK) != 0) return pod_fail(POD_E_IO, "%s: cannot be started again", path);
-    l->self = pod_arena_text(l->arena, "%s", path);
-    return l->self ? POD_OK : POD_E_NOMEM;
-}
-
 static const char *command_text(const launch *l)
 {
     const char *text = l->args[0];
@@ -161,7 +150,7 @@ static pod_status set_up(launch *l)
     if (l->ranks == 0) l->ranks = pod_limit_cores();
     POD_TRY(read_command(l));
     POD_TRY(read_mpirun(l));
-    POD_TRY(find_self(l));
+    POD_TRY(pod_launch_self(l->arena, &l->self));
     POD_TRY(pod_mpirun_as_root());
     if (l->ranks > cores) POD_TRY(pod_mpirun_share_cores());
     if (l->is_job) l->stall_s = stall_of(l);

@@ -188,6 +188,11 @@ void pod_launch_run_close(pod_launch_run *r); /* NULL is allowed */
  * second for a reader and then drops the warning; the job's log also records how attempts end. */
 void pod_launch_warn(pod_log *log, const char *fmt, ...) POD_PRINTF(2, 3);
 
+/* ---- openmpi.c: starts this program once more ---- */
+
+/* Returns this program's path, in the arena. E_IO, E_NOMEM. */
+POD_MUST pod_status pod_launch_self(pod_arena *a, const char **out);
+
 /* ---- openmpi.c: sets mpirun's environment (Open MPI 4 and 5); variables that are set stay ---- */
 
 POD_MUST pod_status pod_mpirun_as_root(void);     /* allows root, if this is root; E_NOMEM */

@@ -38,6 +38,17 @@ pod_status pod_mpirun_share_cores(void)
     return set("OMPI_MCA_mpi_yield_when_idle", "1");
 }
 
+pod_status pod_launch_self(pod_arena *a, const char **out)
+{
+    char path[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0) return pod_fail(POD_E_IO, "/proc/self/exe: this program cannot be found");
+    path[n] = '\0';
+    if (access(path, X_OK) != 0) return pod_fail(POD_E_IO, "%s: cannot be started again", path);
+    *out = pod_arena_text(a, "%s", path);
+    return *out ? POD_OK : POD_E_NOMEM;
+}
+
 /* ---- processes ---- */
 
 /* The kernel grants a view of the environment of a process to its owner. */

@@ -72,8 +72,6 @@ static void add_run(pod_record *q, const pod_mlperf_run *run)
     pod_json_close(j);
 }
 
-static double known(bool is_known, double value) { return is_known ? value : (double)NAN; }
-
 static void put_score(pod_json *j, const pod_mlperf_run *run, const pod_score *s)
 {
     pod_json_text(j, "claim", POD_MLPERF_CLAIM);
@@ -84,13 +82,13 @@ static void put_score(pod_json *j, const pod_mlperf_run *run, const pod_score *s
     pod_json_int(j, "ranks", run->ranks);
     pod_json_double(j, "target", run->target);
     pod_json_text(j, "cpu_model", run->host);
-    pod_json_double(j, "score_s", known(s->is_valid, s->score_s));
+    pod_json_double(j, "score_s", pod_known(s->is_valid, s->score_s));
     pod_json_int(j, "n_runs", s->n);
     pod_json_int(j, "n_reached", s->n_reached);
-    pod_json_double(j, "mean_s", known(s->n_reached > 0, s->mean_s));
-    pod_json_double(j, "least_s", known(s->n_reached > 0, s->least_s));
-    pod_json_double(j, "mean_low_s", known(s->n_reached > 1, s->low_s));
-    pod_json_double(j, "mean_high_s", known(s->n_reached > 1, s->high_s));
+    pod_json_double(j, "mean_s", pod_known(s->n_reached > 0, s->mean_s));
+    pod_json_double(j, "least_s", pod_known(s->n_reached > 0, s->least_s));
+    pod_json_double(j, "mean_low_s", pod_known(s->n_reached > 1, s->low_s));
+    pod_json_double(j, "mean_high_s", pod_known(s->n_reached > 1, s->high_s));
 }
 
 /* ---- files ---- */

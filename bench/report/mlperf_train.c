@@ -65,11 +65,9 @@ static pod_status read_command(pod_arena *a, int n, char *const words[], pod_con
 /* This program and the words, with room for ours. */
 static pod_status make_argv(char *const words[], int n, pod_arena *a, char ***out)
 {
-    char self[POD_PATH_BYTES];
+    const char *self;
     char **argv = POD_ARENA_NEW(a, char *, n + OURS + 1);
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length <= 0) return pod_fail(POD_E_IO, "/proc/self/exe: this program cannot be found");
-    self[length] = '\0';
+    POD_TRY(pod_launch_self(a, &self));
     if (!argv) return POD_E_NOMEM;
     argv[0] = pod_arena_text(a, "%s", self);
     if (!argv[0]) return POD_E_NOMEM;

@@ -93,10 +93,8 @@ static void add_notes(const prediction *j, const pod_side *measured, const pod_s
                       pod_table *t)
 {
     const int ranks = pod_comm_size(j->call->comm), cores = j->cores.at_work;
-    char mesh[POD_MESH_TEXT_BYTES];
     pod_table_note(t, "minipod predict %s, model %s, mesh %s, global batch %" PRId64, POD_VERSION,
-                   j->setup.model, pod_mesh_print(&j->setup.compile.mesh, mesh, sizeof mesh),
-                   j->setup.batch);
+                   j->setup.model, POD_MESH_TEXT(&j->setup.compile.mesh), j->setup.batch);
     pod_table_note(t,
                    "measured: clock wall, rank 0, medians of %" PRId64
                    " steps; predicted: clock virtual, machine %s",
@@ -149,11 +147,10 @@ static void put_instr(pod_json *j, const pod_instr *in, int32_t i, const pod_sid
 static void put(pod_json *j, const prediction *p, const pod_side *measured,
                 const pod_side *predicted)
 {
-    char mesh[POD_MESH_TEXT_BYTES];
     const pod_program *program = p->result.program;
     pod_json_text(j, "machine", p->machine.name);
     pod_json_text(j, "model", p->setup.model);
-    pod_json_text(j, "mesh", pod_mesh_print(&p->setup.compile.mesh, mesh, sizeof mesh));
+    pod_json_text(j, "mesh", POD_MESH_TEXT(&p->setup.compile.mesh));
     pod_json_int(j, "ranks", pod_comm_size(p->call->comm));
     pod_json_int(j, "physical_cores", p->cores.physical);
     pod_json_int(j, "cores_at_work", p->cores.at_work);

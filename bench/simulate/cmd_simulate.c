@@ -67,7 +67,6 @@ static void add_cores(pod_record *r, const simulation *x)
 
 static void add_circumstances(pod_record *r, const simulation *x)
 {
-    char mesh[POD_MESH_TEXT_BYTES], size[32];
     const pod_setup *s = &x->planned.setup;
     const int64_t bucket = s->compile.bucket_bytes;
     pod_json_text(&r->json, "machine", x->planned.machine.name);
@@ -75,7 +74,7 @@ static void add_circumstances(pod_record *r, const simulation *x)
     pod_record_note(r, "%s", pod_planned_source(&x->planned));
     pod_record_text(r, "clock", "clock", "virtual");
     pod_record_note(r, "%s", x->planned.machine.name);
-    pod_record_text(r, "mesh", "mesh", pod_mesh_print(&s->compile.mesh, mesh, sizeof mesh));
+    pod_record_text(r, "mesh", "mesh", POD_MESH_TEXT(&s->compile.mesh));
     pod_record_note(r, "o: does not wrap");
     add_cores(r, x);
     pod_record_text(r, "precision", "precision", s->precision_name);
@@ -86,8 +85,7 @@ static void add_circumstances(pod_record *r, const simulation *x)
                                                : "each core updates all weights");
     pod_record_int(r, "bucket_bytes", "bucket", "bytes", bucket); /* a pod's is not --help's */
     pod_record_note(
-        r, "%s: gradients that are all-reduced together%s",
-        pod_print_size(bucket, size, sizeof size),
+        r, "%s: gradients that are all-reduced together%s", POD_SIZE_TEXT(bucket),
         pod_config_is_set(x->config, POD_OPT_BUCKET) ? "" : "; by default, --bucket says it");
     pod_simulate_add_algorithms(r, x->result.program);
     pod_simulate_add_options(r, x->config);

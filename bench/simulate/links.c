@@ -23,12 +23,11 @@ static bool is_of_chip(const pod_simulated *s, int rank, int dim)
 static void print_csv(const pod_simulated *s, const char *machine, FILE *to)
 {
     const pod_mesh *m = &s->program->mesh;
-    char mesh[POD_MESH_TEXT_BYTES];
     fprintf(to,
             "# minipod %s simulate, clock virtual, machine %s, mesh %s; a link leaves its rank "
             "along a dimension; busy: share of a step; bytes: in a step\n"
             "rank,dimension,direction,busy,bytes\n",
-            POD_VERSION, machine, pod_mesh_print(m, mesh, sizeof mesh));
+            POD_VERSION, machine, POD_MESH_TEXT(m));
     for (int rank = 0; rank < s->cores; rank++)
         for (int d = 0; d < m->n_dims; d++)
             for (int dir = 1; dir >= -1; dir -= 2) {
@@ -155,11 +154,11 @@ static void print_script(const void *what, FILE *to)
     enum { TITLE_BYTES = 320 };
     const view v = view_of(&s->program->mesh);
     const int n_drawn = v.end - v.first;
-    char title[TITLE_BYTES], quoted[TITLE_BYTES + 8], mesh[POD_MESH_TEXT_BYTES];
+    char title[TITLE_BYTES], quoted[TITLE_BYTES + 8];
     fprintf(to, "set terminal svg size 960,%d noenhanced\n", n_drawn * 420);
     snprintf(title, sizeof title,
              "share of a step that links are busy, %%, on %s, mesh %s (virtual clock)%s",
-             drawn->planned->machine.name, pod_mesh_print(&s->program->mesh, mesh, sizeof mesh),
+             drawn->planned->machine.name, POD_MESH_TEXT(&s->program->mesh),
              n_drawn > 2 ? "; the busiest along dimension 2" : "");
     fprintf(to,
             "set multiplot layout %d,2 title %s\n"

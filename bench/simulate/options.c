@@ -1,5 +1,13 @@
 #include "bench/simulate/simulate.h"
 
+#include <inttypes.h>
+#include <string.h>
+
+#include "bench/common/json_option.h"
+#include "kernels/base/parse.h"
+
+/* ---- options that would have no effect ------------------------------------------------------- */
+
 typedef struct refusal {
     pod_opt option;
     bool if_typed; /* else wherever it is set */
@@ -79,4 +87,181 @@ pod_status pod_simulate_options_used(const pod_planned *p, const pod_simulated *
                     s->cores == 1 ? "there is one core"
                                   : "the ranks of a host share its memory, but with --algo ring, "
                                     "say, they send messages");
+}
+
+/* ---- as they are shown ----------------------------------------------------------------------- */
+
+/* What tells of an option elsewhere: it says where results go; a row or a note of the table shows
+ * it; the same simulation does without it. MESH stands in files and the environment for who trains:
+ * of --meshes each is a row. */
+enum { OUTPUT = 1, ROW_OF_STEP = 2, SHOWN_OF_MESHES = 4, THIS_RUN = 8 };
+static const unsigned char said[POD_N_OPTS] = {
+    [POD_OPT_CONF] = OUTPUT | THIS_RUN,
+    [POD_OPT_CSV] = OUTPUT | THIS_RUN,
+    [POD_OPT_JSON] = OUTPUT | THIS_RUN,
+    [POD_OPT_OUT] = OUTPUT | THIS_RUN,
+    [POD_OPT_PROGRESS] = OUTPUT | THIS_RUN,
+    [POD_OPT_QUIET] = OUTPUT | THIS_RUN,
+    [POD_OPT_TRACE] = OUTPUT,
+    [POD_OPT_EXPLAIN] = OUTPUT,
+    [POD_OPT_VALIDATE] = THIS_RUN,
+    [POD_OPT_MODEL] = ROW_OF_STEP | SHOWN_OF_MESHES,
+    [POD_OPT_MACHINE] = ROW_OF_STEP | SHOWN_OF_MESHES,
+    [POD_OPT_MESH] = ROW_OF_STEP | SHOWN_OF_MESHES,
+    [POD_OPT_BATCH] = ROW_OF_STEP | SHOWN_OF_MESHES,
+    [POD_OPT_PRECISION] = ROW_OF_STEP,
+    [POD_OPT_OPTIMIZER] = ROW_OF_STEP,
+    [POD_OPT_BUCKET] = ROW_OF_STEP,
+    [POD_OPT_NOISE] = ROW_OF_STEP,
+    [POD_OPT_REPEAT] = ROW_OF_STEP,
+    [POD_OPT_DATA] = SHOWN_OF_MESHES,
+    [POD_OPT_MESHES] = SHOWN_OF_MESHES,
+    [POD_OPT_SCALING] = SHOWN_OF_MESHES,
+    [POD_OPT_ON] = SHOWN_OF_MESHES,
+};
+
+/* The first option from *o on that is set and that none of `but` tells of; NULL: there is no more. */
+static const pod_option *next_set(const pod_config *c, int but, int *o)
+{
+    int n;
+    const pod_option *options = pod_options(&n);
+    while (*o < n && (!pod_config_is_set(c, (pod_opt)*o) || (said[*o] & but) != 0)) ++*o;
+    return *o < n ? &options[*o] : NULL;
+}
+
+static const char *source_note(const pod_config *c, int o)
+{
+    switch (pod_config_source(c, (pod_opt)o)) {
+    case POD_FROM_FILE: return "from a --conf file";
+    case POD_FROM_ENVIRONMENT: return "from the environment";
+    default: return "";
+    }
+}
+
+void pod_simulate_add_options(pod_record *r, const pod_config *c)
+{
+    const pod_option *option;
+    for (int o = 0; (option = next_set(c, OUTPUT | ROW_OF_STEP, &o)); o++) {
+        char name[64];
+        snprintf(name, sizeof name, "--%s", option->name);
+        pod_table_quantity(r->table, name, option->unit, source_note(c, o), "%s",
+                           pod_config_value(c, (pod_opt)o));
+    }
+    pod_simulate_put_options(c, &r->json);
+}
+
+void pod_simulate_note_options(pod_table *t, const pod_config *c)
+{
+    const pod_option *option;
+    for (int o = 0; (option = next_set(c, OUTPUT | SHOWN_OF_MESHES, &o)); o++) {
+        const char *source = source_note(c, o);
+        pod_table_note(t, "--%s %s%s%s", option->name, pod_config_value(c, (pod_opt)o),
+                       *source ? ", " : "", source);
+    }
+}
+
+void pod_simulate_put_options(const pod_config *c, pod_json *j)
+{
+    const pod_option *option;
+    pod_json_open_object(j, "options");
+    for (int o = 0; (option = next_set(c, 0, &o)); o++)
+        pod_json_option(j, option, pod_config_value(c, (pod_opt)o));
+    pod_json_close(j);
+}
+
+const char *pod_simulate_quoted(const char *value, pod_arena *arena)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:,/+-@%=";
+    if (value[strspn(value, plain)] == '\0') return value;
+    const char *text = "'";
+    while (*value && text) {
+        const size_t n = strcspn(value, "'");
+        text = pod_arena_text(arena, "%s%.*s%s", text, (int)n, value, value[n] ? "'\\''" : "");
+        value += n + (value[n] != '\0');
+    }
+    return text ? pod_arena_text(arena, "%s'", text) : NULL;
+}
+
+const char *pod_simulate_command(const pod_config *c, pod_arena *arena)
+{
+    const char *text = "minipod simulate";
+    const pod_option *option;
+    for (int o = 0; text && (option = next_set(c, THIS_RUN, &o)); o++) {
+        const char *value = pod_simulate_quoted(pod_config_value(c, (pod_opt)o), arena);
+        text = value ? pod_arena_text(arena, "%s --%s %s", text, option->name, value) : NULL;
+    }
+    return text;
+}
+
+/* ---- algorithms ------------------------------------------------------------------------------ */
+
+enum { MAX_USES = 64 };
+
+typedef struct use { /* of an algorithm with a chunk in a step */
+    const pod_coll_algo *algo;
+    int64_t chunk_bytes; /* 0: its own choice */
+    int64_t n, bytes;
+} use;
+
+/* In the order in which a step comes to them; answers how many. */
+static int find_uses(const pod_program *p, use uses[MAX_USES])
+{
+    int n = 0;
+    for (int32_t i = 0; i < p->n_instrs; i++) {
+        if (p->instr[i].kind != POD_I_COLL_START) continue;
+        const pod_program_coll *coll = &p->coll[p->instr[i].ticket];
+        const int times = pod_program_times(p, i);
+        int u = 0;
+        while (u < n &&
+               (uses[u].algo != coll->algo || uses[u].chunk_bytes != coll->args.chunk_bytes))
+            u++;
+        if (u == MAX_USES) continue;
+        if (u == n) uses[n++] = (use){coll->algo, coll->args.chunk_bytes, 0, 0};
+        uses[u].n += times;
+        uses[u].bytes += times * coll->args.count * (int64_t)pod_dtype_bytes(coll->args.dtype);
+    }
+    return n;
+}
+
+/* As --algo takes it. */
+static const char *print_use(const use *u, char text[64])
+{
+    snprintf(text, 64, "%s%s%s", u->algo->name, u->chunk_bytes ? "@" : "",
+             u->chunk_bytes ? POD_SIZE_TEXT(u->chunk_bytes) : "");
+    return text;
+}
+
+static void add_row_of(pod_record *r, const use uses[], int n, pod_coll coll)
+{
+    char name[32], text[64], algos[128] = "", note[256] = "";
+    for (const use *u = uses; u < uses + n; u++) {
+        if (u->algo->coll != coll) continue;
+        const size_t a = strlen(algos), b = strlen(note);
+        print_use(u, text);
+        snprintf(algos + a, sizeof algos - a, "%s%s", a ? "," : "", text);
+        snprintf(note + b, sizeof note - b, "%s%s: %" PRId64 " a step, %.3f MB", b ? "; " : "",
+                 text, u->n, (double)u->bytes * 1e-6);
+    }
+    snprintf(name, sizeof name, "%s by", pod_coll_name(coll));
+    if (*algos) pod_table_quantity(r->table, name, "", note, "%s", algos);
+}
+
+void pod_simulate_add_algorithms(pod_record *r, const pod_program *p)
+{
+    use uses[MAX_USES];
+    const int n = find_uses(p, uses);
+    pod_json *j = &r->json;
+    for (int coll = 0; coll < POD_N_COLLS; coll++) add_row_of(r, uses, n, (pod_coll)coll);
+    pod_json_open_array(j, "algorithms");
+    for (const use *u = uses; u < uses + n; u++) {
+        pod_json_open_object(j, NULL);
+        pod_json_text(j, "collective", pod_coll_name(u->algo->coll));
+        pod_json_text(j, "algorithm", u->algo->name);
+        pod_json_int(j, "chunk_bytes", u->chunk_bytes);
+        pod_json_int(j, "per_step", u->n);
+        pod_json_int(j, "bytes_per_step", u->bytes);
+        pod_json_close(j);
+    }
+    pod_json_close(j);
 }

@@ -271,12 +271,13 @@ static void remove_folder(const char *folder)
 
 pod_status pod_scale_train(const pod_config *c, pod_scaling *s, int i)
 {
-    char self[PATH_BYTES] = "", folder[] = "/tmp/minipod-scale-XXXXXX";
+    const char *self;
+    char folder[] = "/tmp/minipod-scale-XXXXXX";
     pod_scale_point *p = &s->point[i];
     s->has_real = true;
     POD_TRY(pod_mpirun_as_root());
-    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0 || !mkdtemp(folder))
-        return pod_fail(POD_E_IO, "scale: cannot find this program, or make a folder in /tmp");
+    POD_TRY(pod_launch_self(s->arena, &self));
+    if (!mkdtemp(folder)) return pod_fail(POD_E_IO, "scale: cannot make a folder in /tmp");
     const char *command = command_of(c, p, self, folder, s->arena);
     const int code = command ? system(command) : 0;
     pod_status status = POD_E_NOMEM;

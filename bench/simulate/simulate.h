@@ -89,7 +89,7 @@ POD_MUST pod_status pod_simulate_options_suit(const pod_config *c, const pod_pla
 /* After the simulation: checks the options of links, if no message used a link. */
 POD_MUST pod_status pod_simulate_options_used(const pod_planned *p, const pod_simulated *s);
 
-/* ---- settings.c: the options that were given, and the algorithms that ran ---- */
+/* ---- options.c: the options that were given, and the algorithms that ran ---- */
 
 /* Adds a row for each option that was given, has no other row and is not about output; the JSON
  * gets all given options. */

@@ -105,8 +105,6 @@ static const pod_column columns[] = {
 static const char *const kind_names[] = {
     [POD_ROW_FITTED] = "fitted", [POD_ROW_PREDICTED] = "predicted", [POD_ROW_APART] = "apart"};
 
-static double known(bool is_known, double value) { return is_known ? value : (double)NAN; }
-
 static void add_row(pod_record *t, const row *r, const outcome *o)
 {
     pod_json_open_object(&t->json, NULL);
@@ -121,9 +119,9 @@ static void add_row(pod_record *t, const row *r, const outcome *o)
     pod_json_double(&t->json, "error", o->error);
     pod_cell_text(t, "row_is", kind_names[r->kind]);
     pod_cell_real(t, "step_s", 2, o->step_s);
-    pod_cell_real(t, "evaluation_s", 3, known(r->evaluations > 0, o->evaluation_s));
+    pod_cell_real(t, "evaluation_s", 3, pod_known(r->evaluations > 0, o->evaluation_s));
     pod_cell_real(t, "allreduce_share", 2, o->share);
-    pod_cell_real(t, "allreduce_share_published", 2, known(r->share > 0, r->share / 100));
+    pod_cell_real(t, "allreduce_share_published", 2, pod_known(r->share > 0, r->share / 100));
     pod_cell_text(t, "preset", r->preset);
     pod_json_text(&t->json, "command", o->command);
     pod_json_close(&t->json);

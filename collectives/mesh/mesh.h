@@ -34,6 +34,9 @@ POD_MUST pod_status pod_mesh_parse(const char *text, pod_mesh *out);
 /* The inverse of parse, into POD_MESH_TEXT_BYTES; returns `text`. An open dimension shows its o
  * whoever opened it. */
 const char *pod_mesh_print(const pod_mesh *m, char *text, size_t text_bytes);
+/* The same, into memory that lasts as long as the enclosing block. */
+#define POD_MESH_TEXT(mesh) \
+    pod_mesh_print((mesh), (char[POD_MESH_TEXT_BYTES]){0}, POD_MESH_TEXT_BYTES)
 
 int pod_mesh_size(const pod_mesh *m);
 pod_coord pod_mesh_coord(const pod_mesh *m, int rank);

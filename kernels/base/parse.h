@@ -25,6 +25,10 @@ POD_MUST pod_status pod_parse_dims(const char *what, const char *text, int max_d
 /* Writes the shortest text that pod_parse_size reads back equal: "64K", "1M", "1000". Returns
  * text. */
 const char *pod_print_size(int64_t bytes, char *text, size_t text_bytes);
+/* The same, into memory that lasts as long as the enclosing block. */
+enum { POD_SIZE_TEXT_BYTES = 32 };
+#define POD_SIZE_TEXT(bytes) \
+    pod_print_size((bytes), (char[POD_SIZE_TEXT_BYTES]){0}, POD_SIZE_TEXT_BYTES)
 /* Writes the fewest digits that read back equal: "0.1", "50", "1e+06", "1e-06"; "nan", "inf". 32
  * bytes always suffice. Returns text. */
 const char *pod_print_double(double value, char *text, size_t text_bytes);
