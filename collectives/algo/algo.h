@@ -46,13 +46,12 @@ bool pod_coll_parse(const char *name, pod_coll *out);
 typedef struct pod_coll_args {
     pod_coll coll;
     pod_dtype dtype;
-    pod_redop op;    /* of a collective that sums */
-    int64_t count;   /* elements of the whole buffer */
-    int root;        /* of a broadcast or reduce: a member's index in its group */
-    pod_group group; /* pod_group_all for the whole mesh */
-    int node_size;   /* each node_size consecutive ranks share memory; 0 or 1: none do */
-    int64_t
-        chunk_bytes; /* size of pieces of blocks, if the algorithm takes chunks; 0: its choice */
+    pod_redop op;        /* of a collective that sums */
+    int64_t count;       /* elements of the whole buffer */
+    int root;            /* of a broadcast or reduce: a member's index in its group */
+    pod_group group;     /* pod_group_all for the whole mesh */
+    int node_size;       /* each node_size consecutive ranks share memory; 0 or 1: none do */
+    int64_t chunk_bytes; /* of the pieces of blocks, if the algorithm takes them; 0: its choice */
 } pod_coll_args;
 
 typedef struct pod_range {

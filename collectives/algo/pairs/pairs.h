@@ -1,9 +1,10 @@
-/* Rounds in which the members of a group meet in pairs, of which the logarithmic algorithms are
- * made.
+/* Rounds in which the members of a group exchange data in pairs: the parts of the logarithmic
+ * algorithms.
  *
- * In each round a rank has one peer; which, the algorithm says. Halving, forwards a reduce-scatter
- * and backwards an all-gather: both hold the same range, of which one keeps the lower half and the
- * other the upper one; here with the neighbour first, a digit for each contribution:
+ * In each round a rank has one peer, which the algorithm chooses. Halving is a reduce-scatter, and
+ * in reverse order an all-gather: both peers have the same range, of which one keeps the lower half
+ * and the other the upper half. In this drawing the neighbour is the first peer, and each digit is
+ * a contribution:
  *
  *     rank 0   a0  b0  c0  d0       a01  b01  .    .        a0123 .     .     .
  *     rank 1   a1  b1  c1  d1       .    .    c01  d01      .     .     c0123 .
@@ -18,49 +19,52 @@ enum { POD__PAIRS_MAX_ROUNDS = 31 };
 
 typedef struct pod__pairs {
     pod_range range; /* of MAIN, cut into 2^n_rounds blocks */
-    int first_tag;   /* of the 2 n_rounds that halving and its way back use */
-    int32_t last;    /* what the next round waits for: given, and kept up to date */
+    int first_tag;   /* first of the 2 n_rounds tags that halving and its reverse use */
+    int32_t last;    /* the step that the next round waits for; updated by each round */
     int n_rounds;
-    int peer[POD__PAIRS_MAX_ROUNDS];         /* rank of the mesh */
-    bool keeps_upper[POD__PAIRS_MAX_ROUNDS]; /* of the two halves; the peer keeps the other */
-    int32_t sent[POD__PAIRS_MAX_ROUNDS];     /* the steps that sent those others; at first none */
+    int peer[POD__PAIRS_MAX_ROUNDS];         /* rank in the mesh */
+    bool keeps_upper[POD__PAIRS_MAX_ROUNDS]; /* this rank keeps the upper half, or the lower one */
+    int32_t sent[POD__PAIRS_MAX_ROUNDS]; /* the steps that sent the other halves; at first none */
 } pod__pairs;
 
-/* No rounds yet. */
+/* Returns pairs without rounds. */
 pod__pairs pod__pairs_of(pod_range range, int first_tag, int32_t entry);
 void pod__pairs_add(pod__pairs *p, int peer, bool keeps_upper);
 
-/* Afterwards this rank has the sum of its block and has sent away the others. */
+/* Adds the steps after which this rank has the sum of its block, and has sent the other blocks. */
 void pod__pairs_reduce_scatter(pod__pairs *p, pod_sched *s);
-/* From this rank's block on; afterwards the whole range may be read. */
+/* Adds the steps that gather all blocks, starting with this rank's; afterwards the whole range is
+ * valid. */
 void pod__pairs_allgather(pod__pairs *p, pod_sched *s);
-/* The whole range goes both ways in every round. From the last round to the first: those that keep
- * the same in halving hold the same here, sums made in one order, and what one has and receives is
- * what its peer receives and has: all end with the same bits. It works in MAIN and SCRATCH by turns
- * and ends in MAIN. */
+/* Adds rounds in which both peers send each other the whole range and add, from the last round to
+ * the first. All ranks end with the same bits: before each round, all ranks that would keep the
+ * same half hold the same bits, and both peers add the same two values. Alternates between MAIN and
+ * SCRATCH, and ends in MAIN. */
 void pod__pairs_exchange(pod__pairs *p, pod_sched *s);
 
-/* The greatest power of two of members that is in a group. Each of the n_extra others acts through
- * a neighbour: of the first 2 n_extra members the even ones hand their data to the odd ones and get
- * the result from them. Those that meet are numbered from 0: their place. */
+/* Reduces a group to the largest power of two of its members. Each of the n_extra other members is
+ * represented by a neighbour: of the first 2 n_extra members, the even ones send their data to the
+ * odd ones and receive the result from them. The remaining members are numbered from 0: their
+ * place. */
 typedef struct pod__fold {
     const pod_mesh *mesh;
     pod_group group;
-    int rank; /* of the mesh */
+    int rank; /* in the mesh */
     int n_extra, n_rounds;
-    int place;   /* -1: another acts for this rank */
-    int partner; /* rank of the mesh: whom it acts for, or who acts for it; -1: nobody */
+    int place;   /* -1: another member represents this rank */
+    int partner; /* rank that it represents, or that represents it; -1: none */
 } pod__fold;
 
 pod__fold pod__fold_of(const pod_mesh *m, const pod_group *g, int rank);
-/* A round for each bit of the places, from the lowest: the peer's differs in it. */
+/* Adds a round for each bit of the places, from the lowest: the place of the peer differs in this
+ * bit. */
 void pod__fold_pairs(const pod__fold *f, pod__pairs *p);
-/* What comes before the rounds and behind them, for whom another acts and who acts for another. In
- * answers the step that the rounds wait for. */
+/* Add the steps before and after the rounds, for members that are represented and those that
+ * represent them. pod__fold_in returns the step that the rounds wait for. */
 int32_t pod__fold_in(const pod__fold *f, pod_sched *s, int64_t count, int tag);
 void pod__fold_out(const pod__fold *f, pod_sched *s, int64_t count, int tag, int32_t after);
 
-/* The rounds of a part of Swing (swing.c). Those of parts 2 i and 2 i + 1 mirror each other. */
+/* Adds the rounds of a part of Swing (swing.c). Parts 2 i and 2 i + 1 mirror each other. */
 void pod__swing_pairs(const pod_mesh *m, const pod_group *g, int rank, int part, pod__pairs *p);
 
 int pod__log2_floor(int n); /* n > 0 */
