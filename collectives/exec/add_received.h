@@ -5,9 +5,9 @@
 #include "collectives/sched/sched.h"
 #include "kernels/combine/combine.h"
 
-/* dst = own with received by `op`, for `count` elements of the step. `received` has type t; own and
- * dst have what t means in the buffers of step->src and step->dst. Where these differ the sum is
- * float32, and rounded at most once. own is dst or disjoint from it. */
+/* Computes dst = own `op` received, for `count` elements of the step. `received` has type t; own
+ * and dst have the types of t in the buffers of step->src and step->dst. If these types differ, the
+ * sum is computed in float32, and rounded at most once. own is dst or disjoint from it. */
 void pod__add_received(const pod_combine *combine, pod_redop op, const pod_step *step, pod_dtype t,
                        int64_t count, const void *received, const void *own, void *dst);
 

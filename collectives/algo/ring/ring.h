@@ -1,22 +1,23 @@
-/* Moves along a ring or line of ranks, of which ring and torus algorithms are made.
+/* Reduce-scatter and all-gather along a ring or line of ranks: the parts of ring and torus
+ * algorithms.
  *
- * A ring works on part of MAIN, with a block for each member (deal.h). What is added up for block b
- * comes to its member from both sides: of the others, `up` send theirs upwards to it, hop by hop,
- * and the other size - 1 - up send downwards. A ring one way has up = size - 1 for all blocks; one
- * both ways size / 2, so that all links work and blocks need half the hops; on a line, up is what
- * lies below the member. An all-gather is the same backwards. In each direction a member sends
- * size - 1 blocks at most, so any of these moves the least data.
+ * A ring works on part of MAIN, with a block for each member (deal.h). The contributions to block b
+ * come to its member from both sides: `up` of the other members send theirs upwards, hop by hop,
+ * and the other size - 1 - up send downwards. A one-way ring has up = size - 1 for all blocks; a
+ * two-way ring has up = size / 2, so that all links work and blocks need half the hops; on a line,
+ * up is the number of members below the block's member. An all-gather is the reverse. In each
+ * direction a member sends at most size - 1 blocks, so all of these forms move the least data.
  *
- * A reduce-scatter one way over three ranks, blocks a b c, a digit for each contribution:
+ * A one-way reduce-scatter over three ranks, with blocks a b c and a digit for each contribution:
  *
  *     rank 0   a0  b0  c0       a0   b0   c02      a012 b0   c02
  *     rank 1   a1  b1  c1       a01  b1   c1       a01  b012 c1
  *     rank 2   a2  b2  c2       a2   b12  c2       a2   b12  c012
  *
- * Blocks travel in pieces, and a piece is sent on when it has come, whatever becomes of the rest of
- * its block. `last` names the step of this rank that a piece has to wait for: kept up to date, so
- * that one move follows another piece by piece. A rank takes 4 (size - 1) n_pieces steps, or a few
- * more on a line, for a reduce-scatter and an all-gather. */
+ * Blocks are sent in pieces, and a piece is passed on when it has arrived, independently of the
+ * rest of its block. `last` has the step of this rank that each piece must wait for; each function
+ * updates it, so that one operation follows another piece by piece. A reduce-scatter and an
+ * all-gather together take 4 (size - 1) n_pieces steps of a rank, or a few more on a line. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_RING_RING_H
 #define MINIPOD_COLLECTIVES_ALGO_RING_RING_H
 
@@ -31,14 +32,14 @@ pod__moves pod__moves_of(pod_coll coll);
 typedef struct pod__ring_plan { /* a value, the same on all members */
     pod__path path;
     bool both_ways;
-    int n_runs, n_pieces; /* of each block; as many pieces of each of its runs */
-    int turn;             /* over an even number of members one piece goes a hop farther up, the
-                             next one down: 0, or 1 for the other way round */
+    int n_runs, n_pieces; /* per block; each run of a block has equally many pieces */
+    int turn; /* with an even number of members, pieces go one hop farther up and down in
+                             turn: 0 starts with up, 1 with down */
 } pod__ring_plan;
 
-/* The steps that added last, by way: the last but one and the last. A receive waits for the last
- * but one before it: two at a time are enough to hide one behind the sum of the other, and an
- * executor needs memory for no more. */
+/* The last two steps that added, by direction. A receive waits for the last but one: two receives
+ * at a time are enough to overlap one with the sum of the other, and so executors need memory for
+ * no more. */
 typedef struct pod__ring_sums { /* a value */
     int32_t added[2][2];
 } pod__ring_sums;
@@ -47,39 +48,40 @@ extern const pod__ring_sums pod__ring_no_sums;
 
 typedef struct pod__ring {
     pod__ring_plan plan;
-    int rank, neighbor[2]; /* of the mesh; the next one up, down */
+    int rank, neighbor[2]; /* ranks in the mesh; neighbor: upwards, downwards */
     int size, position;
-    int first_tag; /* of pod__ring_n_tags */
+    int first_tag; /* the first of pod__ring_n_tags tags */
     pod__deal deal;
     int32_t *last; /* (size, n_pieces) by position */
     pod__ring_sums sums;
 } pod__ring;
 
-/* How to go about `args`, but with this group over `count` elements, in blocks of so many runs.
- * Without args->chunk_bytes, pieces are such that one that comes in, what it is added to and the
- * sum stay together in a core's L2; two pieces at least where that balances the links. */
+/* Plans `args` for this group and `count` elements, in blocks of n_runs runs. Without
+ * args->chunk_bytes, pieces are so small that a received piece, the piece to which it is added, and
+ * the sum fit into a core's L2; there are at least two pieces if that balances the links. */
 pod__ring_plan pod__ring_plan_of(const pod_mesh *m, pod_group group, const pod_coll_args *args,
                                  int64_t count, int n_runs, bool both_ways);
 
-/* Both ways, each block in one piece, of which `turn` says how it goes. */
+/* Plans a two-way ring with blocks of one piece each; turn: as in pod__ring_plan. */
 pod__ring_plan pod__ring_plan_whole(const pod_mesh *m, pod_group group, int turn);
 
-/* Every piece may be touched, and received, at once. `last` lives in the schedule's arena;
- * E_NOMEM. */
+/* Initializes a ring whose pieces wait for no step. `last` lives in the schedule's arena. Fails
+ * with E_NOMEM. */
 POD_MUST pod_status pod__ring_init(pod_sched *s, const pod__ring_plan *plan, int rank,
                                    const pod__deal *deal, int first_tag, pod__ring *out);
 
 int pod__ring_n_tags(const pod__ring_plan *p);
-/* The hops that go one way (0: up) to a piece of the block of a position in a reduce-scatter. */
+/* Returns the number of hops in one direction (way 0: up) that lead to a piece of the block of a
+ * position in a reduce-scatter. */
 int pod__ring_reach(const pod__ring_plan *p, int position, int piece, int way);
-pod_range pod__ring_own_block(const pod__ring *r); /* of one run */
-/* Every piece waits for the step, and for nothing that it waited for before. */
+pod_range pod__ring_own_block(const pod__ring *r); /* of a block with one run */
+/* Makes every piece wait for the step, instead of the steps before. */
 void pod__ring_wait(pod__ring *r, int32_t step);
-/* What waits for all that the ring does to a member's own block, and to every block. */
+/* Return a step after all steps of the ring on this rank's own block, or on every block. */
 int32_t pod__ring_own_done(const pod__ring *r, pod_sched *s);
 int32_t pod__ring_done(const pod__ring *r, pod_sched *s);
-/* The pieces of `r` (of its own block only, with is_own) wait for what the rings before, or within
- * its block, do to the same elements. */
+/* Makes the pieces of `r` (is_own: only of its own block) wait for the steps of the rings in
+ * `before` on the same elements. */
 void pod__ring_follow(pod__ring *r, pod_sched *s, const pod__ring *const before[], int n_before,
                       bool is_own);
 
