@@ -1,7 +1,6 @@
-/* How far the clocks of ranks are from that of rank 0, measured by messages that go there and back
- * (as NTP does: Mills, RFC 5905, section 8): of some tens the quickest one counts, and an offset is
- * wrong by at most half of its round trip. Measured twice, what a clock gained in between is
- * spread evenly. */
+/* Offsets of the ranks' clocks to rank 0's, measured by round trips of messages (as in NTP: Mills,
+ * RFC 5905, section 8). Of some tens of round trips the quickest counts; the error is at most half
+ * of it. Between two measurements the offset is interpolated linearly. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_MPI_CLOCK_OFFSET_H
 #define MINIPOD_COLLECTIVES_EXEC_MPI_CLOCK_OFFSET_H
 
@@ -9,23 +8,23 @@
 
 #include "collectives/exec/comm.h"
 
-typedef struct pod_clock_source { /* a clock of this rank, in units of its own */
+typedef struct pod_clock_source { /* a clock of this rank; its unit is that of all values below */
     int64_t (*now)(const void *ctx);
     const void *ctx;
 } pod_clock_source;
 
 typedef struct pod_clock_offset {
-    int64_t at;         /* by this rank's clock */
-    int64_t offset;     /* rank 0's clock less this one's: 0 on rank 0 */
-    int64_t round_trip; /* the least */
+    int64_t at;         /* time of the measurement, on this rank's clock */
+    int64_t offset;     /* rank 0's clock minus this one; 0 on rank 0 */
+    int64_t round_trip; /* the shortest */
 } pod_clock_offset;
 
-/* Collective: ranks in turn, those whose turn it is not sleep; all of it under comm's watchdog.
- * E_UNSUPPORTED when MPI has no more tags, E_NOMEM. */
+/* Measures the ranks one after another, while the others sleep, under comm's watchdog. Fails with
+ * E_UNSUPPORTED if MPI has no more tags, and with E_NOMEM. Collective. */
 POD_MUST pod_status pod_clock_offset_find(pod_comm *c, const pod_clock_source *own,
                                           pod_clock_offset *out);
 
-/* At `at` of this rank's clock, by what was found earlier and later. */
+/* Returns the offset at time `at` of this rank's clock, interpolated between two measurements. */
 int64_t pod_clock_offset_at(const pod_clock_offset *early, const pod_clock_offset *late,
                             int64_t at);
 
