@@ -1,8 +1,9 @@
-/* What a run is made of, and what its parts ask of each other. For collectives/exec only.
+/* The fields of a run, and the functions between its source files. For collectives/exec only.
  *
- * run.c knows which step waits for which and does what needs no other rank; over_shm.c and
- * over_mpi.c carry the rest. Each step has its carrier from creation on. A carrier is told to begin
- * a step, and says pod__run_finish when it is complete, at once or in a later poll. */
+ * run.c knows which step waits for which, and executes steps that need no other rank; over_shm.c
+ * and over_mpi.c are the carriers of the others. Each step gets its carrier when the run is
+ * created. A carrier begins a step when run.c calls it, and calls pod__run_finish when the step is
+ * complete, at once or in a later poll. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_RUN_H
 #define MINIPOD_COLLECTIVES_EXEC_RUN_H
 
@@ -25,7 +26,7 @@ typedef struct pod__over_shm pod__over_shm;
 typedef struct pod__over_mpi {
     int first_tag;
     bool has_tags;
-    char **received;  /* (n_steps) what a RECV_REDUCE receives, before it is added */
+    char **received;  /* (n_steps) data that a RECV_REDUCE receives, before it is added */
     int32_t *n_parts; /* (n_steps) parts in flight */
     MPI_Request *request;
     pod__mpi_part *part;
@@ -34,7 +35,7 @@ typedef struct pod__over_mpi {
 } pod__over_mpi;
 
 struct pod_coll_run {
-    pod_arena *arena; /* everything below, and this */
+    pod_arena *arena; /* holds the run and all below */
     pod_comm *comm;
     const char *what;
     const pod_combine *combine;
@@ -45,20 +46,20 @@ struct pod_coll_run {
     size_t element_bytes[POD_N_BUFS];
     char *memory[POD_N_BUFS];
     pod__over_mpi mpi;
-    pod__over_shm *shm; /* NULL: all messages go over MPI */
+    pod__over_shm *shm; /* NULL: all messages are MPI's */
 
     uint8_t *carrier; /* (n_steps) a pod__carrier */
 
-    /* Lists of edges by their tail; edge 2 i + j is the j-th `after` of step i. */
+    /* Lists of the edges from each step; edge 2 i + j is the j-th `after` of step i. */
     int32_t *dependent, *next_dependent; /* (n_steps), (2 n_steps) */
-    uint8_t *n_waits_at_start;           /* (n_steps) steps that it waits for */
+    uint8_t *n_waits_at_start;           /* (n_steps) number of steps that it waits for */
     int32_t *ready_at_start, n_ready_at_start;
 
     /* The state of a run. */
-    uint32_t epoch;    /* starts so far: what one run posts is not taken for the next one's */
+    uint32_t epoch;    /* starts so far: distinguishes posts of this run from those of the next */
     int64_t n_changes; /* starts and finished steps so far */
     uint8_t *n_waits;  /* (n_steps) */
-    int32_t *ready;    /* (n_steps) a queue: those from n_begun to n_ready may begin */
+    int32_t *ready;    /* (n_steps) a queue: steps from n_begun to n_ready may begin */
     int32_t n_ready, n_begun;
 };
 
@@ -67,7 +68,7 @@ static inline void *pod__run_place(const pod_coll_run *r, pod_span at)
     return r->memory[at.buf] + (size_t)at.first * r->element_bytes[at.buf];
 }
 
-/* Adds a rank to the n in rank[], unless it is there or max are; answers how many are. */
+/* Adds a rank to the n in rank[], unless it is there or there are max; returns their number. */
 static inline int pod__note_rank(int rank[], int n, int max, int added)
 {
     for (int i = 0; i < n; i++)
@@ -86,18 +87,18 @@ POD_MUST pod_status pod__mpi_connect(pod_coll_run *r, int n_tags); /* collective
 void pod__mpi_begin(pod_coll_run *r, int32_t step);
 void pod__mpi_poll(pod_coll_run *r);
 void pod__mpi_close(pod_coll_run *r);
-/* Adds the ranks that the run waits for to the n in rank[], none twice and no more than max in all;
- * answers how many there are then. Safe in a signal handler. */
+/* Adds the ranks that the run waits for to the n in rank[], without duplicates and at most max in
+ * all; returns their number. Safe in a signal handler. */
 int pod__mpi_awaited(const pod_coll_run *r, int rank[], int n, int max);
 
 /* ---- over_shm.c ---- */
 POD_MUST pod_status pod__shm_prepare(pod_coll_run *r, const pod_sched *s,
                                      pod_window *w);   /* local */
 POD_MUST pod_status pod__shm_connect(pod_coll_run *r); /* collective */
-void pod__shm_start(pod_coll_run *r);                  /* before any step of this run begins */
+void pod__shm_start(pod_coll_run *r);                  /* call before any step begins */
 void pod__shm_begin(pod_coll_run *r, int32_t step);
 void pod__shm_poll(pod_coll_run *r);
-bool pod__shm_is_idle(const pod_coll_run *r);                            /* waits for nobody */
+bool pod__shm_is_idle(const pod_coll_run *r);                            /* it waits for no rank */
 void pod__shm_close(pod_coll_run *r);                                    /* collective */
 int pod__shm_awaited(const pod_coll_run *r, int rank[], int n, int max); /* as above */
 

@@ -1,4 +1,4 @@
-/* What the executors over MPI need of a comm, beyond comm.h. */
+/* Functions of a comm for the executors over MPI, in addition to comm.h. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_MPI_COMM_MPI_H
 #define MINIPOD_COLLECTIVES_EXEC_MPI_COMM_MPI_H
 
@@ -7,34 +7,37 @@
 #include "collectives/exec/comm.h"
 
 MPI_Comm pod__comm_world(const pod_comm *c);
-MPI_Comm pod__comm_node(const pod_comm *c); /* the ranks of this node; its errors return */
-/* The rank there of a rank of the world; -1 for one of another node. */
+MPI_Comm pod__comm_node(const pod_comm *c); /* the ranks of this node; its errors are returned */
+/* Returns the rank in this node's communicator of a rank of the world; -1 for ranks of other
+ * nodes. */
 int pod__comm_node_rank(const pod_comm *c, int rank);
 
-/* The mailbox of this node, opened once a comm, closed with it. Collective. */
+/* Opens the mailbox of this node, once per comm; closing the comm closes it. Collective. */
 POD_MUST pod_status pod__comm_open_mailbox(pod_comm *c);
-struct pod__mailbox *pod__comm_mailbox(const pod_comm *c); /* NULL: not opened */
+struct pod__mailbox *pod__comm_mailbox(const pod_comm *c); /* NULL if not opened */
 
 double pod__comm_patience_s(const pod_comm *c);
-double pod__comm_watchdog_s(const pod_comm *c);    /* 0: nobody watches */
-int64_t pod__comm_step(const pod_comm *c);         /* 0: before the first */
-struct pod__roster *pod__comm_roster(pod_comm *c); /* NULL: all ranks are of this node */
+double pod__comm_watchdog_s(const pod_comm *c);    /* 0: no limit */
+int64_t pod__comm_step(const pod_comm *c);         /* 0: before the first step */
+struct pod__roster *pod__comm_roster(pod_comm *c); /* NULL if all ranks are on this node */
 
-/* Where windows find a place, until it is full; NULL there: not made. */
+/* The segment from which windows are allocated until it is full; *result is NULL if there is none
+ * yet. */
 struct pod__segment **pod__comm_segment(pod_comm *c);
 
-/* Numbers this call of the comm, for the texts of its waits. */
+/* Counts a call of the comm: messages about waits have the number. */
 void pod__comm_count_call(pod_comm *c);
-/* Waits for a collective of MPI, under the watch; `what` names it, with the number of the call. */
+/* Waits for a collective of MPI, under the watchdog; `what` and the number of the call name it in
+ * messages. */
 void pod__comm_complete(pod_comm *c, MPI_Request *request, const char *what);
-/* The same for who waits while others measure: it sleeps between looks. */
+/* Likewise, for ranks that wait while others measure: sleeps between polls. */
 void pod__comm_complete_napping(pod_comm *c, MPI_Request *request, const char *what);
-/* The last tag of MPI, which pod__comm_take_tags does not give. */
+/* Returns MPI's last tag, which pod__comm_take_tags never returns. */
 int pod__comm_roster_tag(const pod_comm *c);
 
-/* Tags for one run: `n` of them on every rank, from *first on, the same on all ranks, while no
- * other run that is alive has them. E_UNSUPPORTED when MPI has no more. Collective. */
+/* Takes tags for one run: n tags from *first on, the same on all ranks, which no other existing run
+ * has. Fails with E_UNSUPPORTED if MPI has no more. Collective. */
 POD_MUST pod_status pod__comm_take_tags(pod_comm *c, int n, int *first);
-void pod__comm_give_tags(pod_comm *c); /* of one run. Local. */
+void pod__comm_give_tags(pod_comm *c); /* returns those of one run. Local. */
 
 #endif

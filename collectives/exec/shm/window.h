@@ -1,5 +1,5 @@
-/* Memory of this rank that the other ranks of its node can read and write: where collectives over
- * shared memory find what they work on, so that nothing is copied to get there. */
+/* Memory of this rank that the other ranks of its node can read and write. Collectives over shared
+ * memory work on buffers in it, without copying them. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_SHM_WINDOW_H
 #define MINIPOD_COLLECTIVES_EXEC_SHM_WINDOW_H
 
@@ -7,20 +7,21 @@
 
 typedef struct pod_window pod_window;
 
-/* `bytes` on this rank, which need not be those of others, zeroed. E_NOMEM, also where the node has
- * too little memory. Takes what the largest of a node's ranks wants on each of them. Collective. */
+/* Creates a window of `bytes` zeroed bytes on this rank; ranks may give different sizes, but each
+ * rank of a node uses as much memory as the largest. Fails with E_NOMEM, also if the node has too
+ * little memory. Collective. */
 POD_MUST pod_status pod_window_create(pod_comm *c, size_t bytes, pod_window **out);
-/* No run of this rank uses it any more; others still may. All ranks come to it, and wait for none.
- * NULL is allowed. */
+/* Call it when no run of this rank uses the window; those of other ranks may. All ranks call it,
+ * but do not wait for each other. NULL is allowed. */
 void pod_window_destroy(pod_window *w);
 
 void *pod_window_data(const pod_window *w); /* this rank's own; aligned to 256 bytes */
 size_t pod_window_bytes(const pod_window *w);
-/* That of another rank of this node, as this process sees it. */
+/* Returns the address, in this process, of the data of another rank of this node. */
 void *pod_window_data_of(const pod_window *w, int rank);
 
-/* What a rank of the node wrote to any part of the window before it came here, all see behind it.
- * For set-up. Collective. */
+/* Makes all writes to the window before this call, by any rank of the node, visible to all ranks
+ * after it. For set-up. Collective. */
 void pod_window_sync(pod_window *w);
 
 #endif
