@@ -26,8 +26,12 @@ static uint32_t tried; /* bits that a kernel must need to be tried */
 static long n_skips;
 static bool in_line; /* "suite.test: " stands on standard output without its end */
 static char test_dir[POD__TEST_PATH];
-static pod_arena **arenas; /* (n_arenas), of the running test */
-static size_t n_arenas;
+static struct {
+    void (*end)(void *of);
+    void *of;
+} * at_end; /* (n_at_end), of the running test */
+static size_t n_at_end;
+static pod_arena *text_arena; /* one of those; NULL: none yet */
 
 int pod_test_rank(void) { return own_rank; }
 
@@ -94,9 +98,10 @@ static void on_test_start(const CU_pTest test, const CU_pSuite suite)
 static void on_test_complete(const CU_pTest test, const CU_pSuite suite,
                              const CU_pFailureRecord first)
 {
-    while (n_arenas > 0) pod_arena_destroy(arenas[--n_arenas]);
-    free(arenas);
-    arenas = NULL;
+    for (; n_at_end > 0; n_at_end--) at_end[n_at_end - 1].end(at_end[n_at_end - 1].of);
+    free(at_end);
+    at_end = NULL;
+    text_arena = NULL;
     if (n_ranks == 1) {
         if (!in_line) printf("%s.%s: ", suite->pName, test->pName);
         puts(first ? "FAILED" : "ok");
@@ -185,16 +190,28 @@ int pod__test_end(const char *program, pod__test_totals all_ranks)
 
 /* ---- memory of the running test -------------------------------------------------------------- */
 
+void pod_test_at_end(void (*end)(void *of), void *of)
+{
+    at_end = realloc(at_end, (n_at_end + 1) * sizeof *at_end);
+    POD_ASSERT(at_end, "no memory");
+    at_end[n_at_end].end = end;
+    at_end[n_at_end++].of = of;
+}
+
+static void end_arena(void *a) { pod_arena_destroy(a); }
+
 pod_arena *pod_test_arena(void)
 {
-    arenas = realloc(arenas, (n_arenas + 1) * sizeof *arenas);
-    POD_ASSERT(arenas && pod_arena_create(NULL, &arenas[n_arenas]) == POD_OK, "no memory");
-    return arenas[n_arenas++];
+    pod_arena *a;
+    POD_ASSERT(pod_arena_create(NULL, &a) == POD_OK, "no memory");
+    pod_test_at_end(end_arena, a);
+    return a;
 }
 
 static const char *keep_text(const char *fmt, va_list args)
 {
-    const char *text = pod_arena_vtext(n_arenas > 0 ? arenas[0] : pod_test_arena(), fmt, args);
+    if (!text_arena) text_arena = pod_test_arena();
+    const char *text = pod_arena_vtext(text_arena, fmt, args);
     POD_ASSERT(text, "no memory");
     return text;
 }

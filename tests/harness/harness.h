@@ -55,8 +55,9 @@ const char *pod_test_dir(void);
 const char *pod_test_text(const char *fmt, ...) POD_PRINTF(1, 2);
 const char *pod_test_path(const char *fmt, ...) POD_PRINTF(1, 2);
 const char *pod_test_folder(void);
-/* An arena that is destroyed when the running test ends, whatever ends it. */
-pod_arena *pod_test_arena(void);
+/* Calls end(of) when the running test ends, whatever ends it; the latest first. */
+void pod_test_at_end(void (*end)(void *of), void *of);
+pod_arena *pod_test_arena(void); /* destroyed then */
 
 /* The bytes of a file, to be freed, and `*bytes` how many; NULL where it cannot be read. */
 char *pod_test_slurp(const char *path, size_t *bytes);

@@ -28,6 +28,8 @@ static int split(const char *line, char *buffer, char *words[MAX_WORDS + 1])
     return n;
 }
 
+static void end_config(void *c) { pod_config_destroy(c); }
+
 static pod_status parse(const pod_command_form *form, const char *line, const char *environment,
                         pod_config **out)
 {
@@ -35,16 +37,21 @@ static pod_status parse(const pod_command_form *form, const char *line, const ch
     char *argv[MAX_WORDS + 1], *env[MAX_WORDS + 1];
     int argc = split(line, line_text, argv);
     split(environment, environment_text, env);
-    return pod_config_from_args(form, argc, argv, env, out);
+    const pod_status s = pod_config_from_args(form, argc, argv, env, out);
+    if (s == POD_OK) pod_test_at_end(end_config, *out);
+    return s;
 }
 
 static const char *write_file(const char *name, const char *text)
 {
-    static char path[512];
-    snprintf(path, sizeof path, "%s/%s", pod_test_dir(), name);
-    FILE *f = fopen(path, "w");
-    POD_CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0, "cannot write %s", path);
+    const char *path = pod_test_path("%s", name);
+    pod_test_spill(path, text, strlen(text));
     return path;
+}
+
+static const char *with_file(const char *name, const char *text)
+{
+    return pod_test_text("--conf %s", write_file(name, text));
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -69,7 +76,6 @@ static void defaults_hold(void)
     CU_ASSERT_FALSE(pod_config_bool(c, POD_OPT_TRACE));
     CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_PRECISION), "bf16");
     CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_OUT), "");
-    pod_config_destroy(c);
 }
 
 static void spellings(void)
@@ -88,14 +94,12 @@ static void spellings(void)
     CU_ASSERT_FALSE(pod_config_bool(c, POD_OPT_QUIET));
     CU_ASSERT_TRUE(pod_config_is_set(c, POD_OPT_QUIET));
     CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_OUT), "a b");
-    pod_config_destroy(c);
 
     POD_CHECK_OK(parse(&data, "make -o x.h5 -- --glyphs", "", &c));
     CU_ASSERT_EQUAL(pod_config_n_args(c), 2);
     CU_ASSERT_STRING_EQUAL(pod_config_arg(c, 0), "make");
     CU_ASSERT_STRING_EQUAL(pod_config_arg(c, 1), "--glyphs");
     CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_OUTPUT), "x.h5");
-    pod_config_destroy(c);
 }
 
 /* As nccl-tests takes them. */
@@ -111,7 +115,6 @@ static void joined_values(void)
     CU_ASSERT_TRUE(pod_config_bool(c, POD_OPT_PER_ITER_TIMING));
     CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_JSON), "-");
     CU_ASSERT_EQUAL(pod_config_int(c, POD_OPT_STEPFACTOR), 2);
-    pod_config_destroy(c);
 
     /* A switch that has a range also takes how often. */
     static const char *const checks[] = {"-c 5", "-c5", "--check 5", "--check=5"};
@@ -119,7 +122,6 @@ static void joined_values(void)
         POD_CHECK_OK(parse(&coll, checks[i], "", &c));
         CU_ASSERT_EQUAL(pod_config_count(c, POD_OPT_CHECK), 5);
         CU_ASSERT_TRUE(pod_config_bool(c, POD_OPT_CHECK));
-        pod_config_destroy(c);
     }
 
     static const struct {
@@ -140,7 +142,6 @@ static void joined_values(void)
         POD_CHECK_FAILS(parse(&coll, rows[i].line, "", &c), POD_E_INVALID, rows[i].part);
     POD_CHECK_OK(parse(&data, "import -ox.h5", "", &c));
     CU_ASSERT_STRING_EQUAL(pod_config_text(c, POD_OPT_OUTPUT), "x.h5");
-    pod_config_destroy(c);
     POD_CHECK_FAILS(parse(&data, "import -output x.h5", "", &c), POD_E_INVALID,
                     "-output: there is no such option; did you mean output?");
 }
@@ -150,14 +151,10 @@ static void precedence(void)
     const char *first = write_file("a.conf", "# a comment\n"
                                              "  lr = 1 ; behind a value\n"
                                              "momentum = 0.1\nbatch=8\nepochs = 3\n");
-    char line[1200];
-    const char *second_text = "epochs = 4\n";
-    snprintf(line, sizeof line, "--conf %s", first);
-    const char *second = write_file("b.conf", second_text);
-    size_t used = strlen(line);
-    snprintf(line + used, sizeof line - used, " --conf %s --batch 32", second);
+    const char *second = write_file("b.conf", "epochs = 4\n");
     pod_config *c;
-    POD_CHECK_OK(parse(&train, line, "MINIPOD_MOMENTUM=0.2 MINIPOD_BATCH=16 OTHER=1", &c));
+    POD_CHECK_OK(parse(&train, pod_test_text("--conf %s --conf %s --batch 32", first, second),
+                       "MINIPOD_MOMENTUM=0.2 MINIPOD_BATCH=16 OTHER=1", &c));
     const struct {
         pod_opt option;
         double want;
@@ -177,7 +174,6 @@ static void precedence(void)
     CU_ASSERT_EQUAL(pod_config_n_files(c), 2);
     CU_ASSERT_PTR_NOT_NULL(strstr(pod_config_file(c, 0), "/a.conf"));
     CU_ASSERT_STRING_EQUAL(pod_config_file(c, 1), second);
-    pod_config_destroy(c);
 }
 
 /* Comments and quotes are never part of a value. */
@@ -200,33 +196,26 @@ static void values_of_a_file(void)
         {"# x = 1\n; y\n\n  out=r6", "r6"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char line[600];
-        snprintf(line, sizeof line, "--conf %s", write_file("values.conf", rows[i].text));
-        pod_config *c = NULL;
-        POD_CHECK_OK(parse(&train, line, "", &c));
-        if (!c) continue;
+        pod_config *c;
+        POD_NEED_OK(parse(&train, with_file("values.conf", rows[i].text), "", &c));
         POD_CHECK(strcmp(pod_config_text(c, POD_OPT_OUT), rows[i].want) == 0, "row %zu: '%s'", i,
                   pod_config_text(c, POD_OPT_OUT));
-        pod_config_destroy(c);
     }
 }
 
 static void file_of_the_environment(void)
 {
-    char environment[600];
-    snprintf(environment, sizeof environment, "MINIPOD_LR=7 MINIPOD_CONF=%s",
-             write_file("c.conf", "lr = 3\nbatch = 24\n"));
+    const char *environment =
+        pod_test_text("MINIPOD_LR=7 MINIPOD_CONF=%s", write_file("c.conf", "lr = 3\nbatch = 24\n"));
     pod_config *c;
     POD_CHECK_OK(parse(&train, "", environment, &c));
     CU_ASSERT_EQUAL(pod_config_double(c, POD_OPT_LR), 7.0);
     CU_ASSERT_EQUAL(pod_config_int(c, POD_OPT_BATCH), 24);
     CU_ASSERT_EQUAL(pod_config_n_files(c), 1);
-    pod_config_destroy(c);
     /* A file for train serves eval as well. */
     POD_CHECK_OK(parse(&eval, "", environment, &c));
     CU_ASSERT_EQUAL(pod_config_int(c, POD_OPT_BATCH), 24);
     CU_ASSERT_FALSE(pod_config_is_set(c, POD_OPT_LR));
-    pod_config_destroy(c);
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -272,7 +261,6 @@ static void bad_lines(void)
         POD_CHECK(s != POD_OK && strstr(pod_error_text(), rows[i].part), "'%s': %s '%s'",
                   rows[i].line, pod_status_name(s), pod_error_text());
         POD_CHECK(c == NULL && !strchr(pod_error_text(), '\n'), "'%s': half made", rows[i].line);
-        if (s == POD_OK) pod_config_destroy(c);
     }
     pod_config *c;
     POD_CHECK_FAILS(parse(&data, "import idx folder", "", &c), POD_E_INVALID,
@@ -313,13 +301,10 @@ static void bad_files(void)
         {"lr = 0.1 0.2 # two\n", "bad.conf:1: lr: '0.1 0.2' is not a finite number"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char line[600];
-        snprintf(line, sizeof line, "--conf %s", write_file("bad.conf", rows[i].text));
-        pod_config *c = NULL;
-        pod_status s = parse(&train, line, "", &c);
+        pod_config *c;
+        pod_status s = parse(&train, with_file("bad.conf", rows[i].text), "", &c);
         POD_CHECK(s != POD_OK && strstr(pod_error_text(), rows[i].part), "row %zu: %s '%s'", i,
                   pod_status_name(s), pod_error_text());
-        if (s == POD_OK) pod_config_destroy(c);
     }
 }
 
@@ -334,7 +319,6 @@ static void strange_environment_warns(void)
     for (int i = 0; i < pod_config_n_warnings(c); i++)
         POD_CHECK(strstr(pod_config_warning(c, i), i ? "MINIPOD_HELP" : "MINIPOD_BACTH"), "%s",
                   pod_config_warning(c, i));
-    pod_config_destroy(c);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -370,11 +354,11 @@ static void help_has_every_option(void)
     for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
         char *text = help_of(forms[f], NULL);
         for (int i = 0; i < n; i++) {
-            char environment[64], want[80], name[80];
-            snprintf(name, sizeof name, "--%s", o[i].name);
-            snprintf(want, sizeof want, "%s]",
-                     pod_option_environment(&o[i], environment, sizeof environment));
-            const bool here = strstr(text, o[i].help) && strstr(text, name) &&
+            char environment[64];
+            const char *want = pod_test_text(
+                "%s]", pod_option_environment(&o[i], environment, sizeof environment));
+            const bool here = strstr(text, o[i].help) &&
+                              strstr(text, pod_test_text("--%s", o[i].name)) &&
                               (o[i].only_typed || strstr(text, want));
             const bool takes = (o[i].commands & forms[f]->bit) != 0;
             POD_CHECK(takes ? here : !strstr(text, want), "%s --help-all and --%s", forms[f]->name,
@@ -399,14 +383,11 @@ static void help_is_asked_for(void)
     pod_config *c;
     POD_CHECK_OK(parse(&train, "--bogus --help", "", &c));
     CU_ASSERT_TRUE(pod_config_bool(c, POD_OPT_HELP));
-    pod_config_destroy(c);
     POD_CHECK_OK(parse(&train, "--help-all", "", &c));
     CU_ASSERT_TRUE(pod_config_bool(c, POD_OPT_HELP_ALL) && pod_config_bool(c, POD_OPT_HELP));
-    pod_config_destroy(c);
     POD_CHECK_OK(parse(&train, "--version", "", &c));
     CU_ASSERT_TRUE(pod_config_bool(c, POD_OPT_VERSION));
     CU_ASSERT_FALSE(pod_config_bool(c, POD_OPT_HELP));
-    pod_config_destroy(c);
 }
 
 static void print_is_the_inverse_of_parse(void)
@@ -431,7 +412,6 @@ static void print_is_the_inverse_of_parse(void)
     POD_CHECK_FAILS(pod_config_parse("[file]\nlr = 1", &again), POD_E_FORMAT, "cut off");
     POD_CHECK_FAILS(pod_config_parse("[file]\nlx = 1\n", &again), POD_E_FORMAT, "lx");
     POD_CHECK_FAILS(pod_config_parse("[file]\nlr = x\n", &again), POD_E_INVALID, "lr");
-    pod_config_destroy(c);
 }
 
 /* What a checkpoint says stands between the defaults and what anyone has set. */
@@ -462,7 +442,6 @@ static void a_checkpoint_fills(void)
     CU_ASSERT_STRING_EQUAL(pod_config_text(filled, POD_OPT_MODEL),
                            pod_config_text(c, POD_OPT_MODEL));
     pod_config_destroy(filled);
-    pod_config_destroy(c);
 }
 
 static void values_are_compared_by_meaning(void)
@@ -476,8 +455,6 @@ static void values_are_compared_by_meaning(void)
     CU_ASSERT_TRUE(pod_config_is_same(a, b, POD_OPT_BUCKET));
     CU_ASSERT_TRUE(pod_config_is_same(a, b, POD_OPT_TRACE));
     for (int i = 0; i < 3; i++) CU_ASSERT_FALSE(pod_config_is_same(a, b, others[i]));
-    pod_config_destroy(a);
-    pod_config_destroy(b);
 }
 
 /* A hint is given for a name that is none of ours, and names an option of ours. */
@@ -494,13 +471,11 @@ static void hints_lead_to_options(void)
     int n;
     const pod_option *o = pod_options(&n);
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {
-        char line[80], want[160];
         const pod_command_form form = {"any", POD_CMD_ALL & (int)o[hints[i].option].commands, "", 0,
                                        ""};
         pod_config *c = NULL;
-        snprintf(line, sizeof line, "--%s 1", hints[i].name);
-        snprintf(want, sizeof want, "no such option; did you mean %s?", o[hints[i].option].name);
-        POD_CHECK_FAILS(parse(&form, line, "", &c), POD_E_INVALID, want);
+        POD_CHECK_FAILS(parse(&form, pod_test_text("--%s 1", hints[i].name), "", &c), POD_E_INVALID,
+                        pod_test_text("no such option; did you mean %s?", o[hints[i].option].name));
     }
 }
 

@@ -16,14 +16,7 @@
 #include "runtime/core/log.h"
 #include "tests/harness/harness.h"
 
-static const char *at(const char *name)
-{
-    static char path[4][600];
-    static int turn;
-    turn = (turn + 1) % 4;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", pod_test_dir(), name);
-    return path[turn];
-}
+static const char *at(const char *name) { return pod_test_path("%s", name); }
 
 static bool exists(const char *path)
 {
@@ -138,10 +131,9 @@ static void results(void)
     CU_ASSERT_TRUE(pod_file_is_stdout("-") && pod_file_is_stdout("/dev/stdout"));
     CU_ASSERT_FALSE(pod_file_is_stdout("") || pod_file_is_stdout(at("table.csv")) ||
                     pod_file_is_stdout(at("to a file")) || pod_file_is_stdout("./-"));
-    char table[600], dotted[700];
-    snprintf(table, sizeof table, "%s", at("table.csv"));
-    snprintf(dotted, sizeof dotted, "%s/./table.csv", pod_test_dir());
-    CU_ASSERT_TRUE(pod_file_is_same(table, dotted) && pod_file_is_same("absent", "./absent"));
+    const char *table = at("table.csv");
+    CU_ASSERT_TRUE(pod_file_is_same(table, at("./table.csv")) &&
+                   pod_file_is_same("absent", "./absent"));
     CU_ASSERT_TRUE(pod_file_is_same("-", "/dev/stdout"));
     CU_ASSERT_FALSE(pod_file_is_same(table, at("other.csv")) || pod_file_is_same("-", "./-") ||
                     pod_file_is_same(table, "table.csv") ||
@@ -153,24 +145,21 @@ static void results(void)
 
 static void within(void)
 {
-    char dir[600], file[700], link[600];
-    snprintf(dir, sizeof dir, "%s", at("a/b"));
-    snprintf(file, sizeof file, "%s/../b//./c/d", dir);
+    const char *dir = at("a/b"), *file = at("a/b/../b//./c/d"), *link = at("by another name");
     CU_ASSERT_TRUE(pod_path_is_within(file, dir) && pod_path_is_within(dir, dir));
     CU_ASSERT_TRUE(pod_path_is_within(dir, pod_test_dir()) && pod_path_is_within(dir, "/"));
     CU_ASSERT_TRUE(pod_path_is_within("x", ".") && pod_path_is_within("x/y/..", "./x/"));
     CU_ASSERT_FALSE(pod_path_is_within(dir, file) || pod_path_is_within(at("a/bc"), dir));
     CU_ASSERT_FALSE(pod_path_is_within("x/..", "x") || pod_path_is_within("../../x", "."));
-    snprintf(file, sizeof file, "%s/c/..//d", dir);
+    file = at("a/b/c/..//d");
     CU_ASSERT_TRUE(pod_file_comes_with(at("a/x"), dir) && pod_file_comes_with(at("a/b/x"), dir));
     CU_ASSERT_FALSE(pod_file_comes_with(at("x"), dir) || pod_file_comes_with(at("a/c/x"), dir) ||
                     pod_file_comes_with(at("a/b/c/x"), dir));
     CU_ASSERT_TRUE(pod_file_is_same(at("a/b/d"), file));
     CU_ASSERT_FALSE(pod_file_is_same(at("a/d"), file) || pod_file_is_same(at("a/b/c"), file));
-    snprintf(link, sizeof link, "%s", at("by another name"));
     CU_ASSERT_EQUAL(symlink(pod_test_dir(), link), 0);
-    snprintf(file, sizeof file, "%s/a/b/c", link);
-    CU_ASSERT_TRUE(pod_path_is_within(file, dir) && pod_path_is_within(link, pod_test_dir()));
+    CU_ASSERT_TRUE(pod_path_is_within(at("by another name/a/b/c"), dir) &&
+                   pod_path_is_within(link, pod_test_dir()));
 }
 
 static void read_back(void)

@@ -57,6 +57,8 @@ const char *beside(const char *f, const char *name) { return pod_test_text("%s%s
 
 bool is_there(const char *f, const char *name) { return access(beside(f, name), F_OK) == 0; }
 
+static void end_dataset(void *d) { pod_dataset_close(d); }
+
 pod_status run_import(const char *f, pod_import_images_options o, outcome *out)
 {
     const char *path = beside(f, ".h5");
@@ -77,6 +79,7 @@ pod_status run_import(const char *f, pod_import_images_options o, outcome *out)
     out->said[n] = '\0';
     fclose(said);
     if (s == POD_OK) s = pod_dataset_open(path, 0, &out->d);
+    if (s == POD_OK) pod_test_at_end(end_dataset, out->d);
     return s;
 }
 

@@ -19,11 +19,14 @@ enum { MAX_BYTES = 4096 };
 
 static pod_log silent;
 
+static void end_dataset(void *d) { pod_dataset_close(d); }
+
 /* Small glyphs in a file; the data set they came from stays open for comparison. */
 static pod_dataset *export_glyphs(const char *spec, const char *path)
 {
     pod_dataset *d = NULL;
     POD_NEED_OK(pod_dataset_open(spec, 7, &d));
+    pod_test_at_end(end_dataset, d);
     POD_CHECK_OK(pod_dataset_export(d, path, &silent));
     return d;
 }
@@ -32,6 +35,7 @@ static pod_dataset *opened(const char *path, pod_dataset_options o)
 {
     pod_dataset *d = NULL;
     POD_NEED_OK(pod_dataset_open_with(path, 0, &o, &d));
+    pod_test_at_end(end_dataset, d);
     return d;
 }
 
@@ -82,9 +86,7 @@ static void export_reads_back(void)
             CU_ASSERT(strcmp(d->kind->name, "hdf5") == 0 && same_info(&d->info, &made->info));
             POD_CHECK(count_differences(made, d) == 0, "%s, cache of %lld bytes", specs[k],
                       (long long)cache);
-            pod_dataset_close(d);
         }
-        pod_dataset_close(made);
         CU_ASSERT(access(pod_test_path("glyphs.h5.part"), F_OK) != 0);
     }
 }
@@ -118,8 +120,6 @@ static void threads_read_a_file(void)
         pthread_join(thread[i], NULL);
         POD_CHECK(r[i].n_wrong == 0, "thread %d: %lld samples differ", i, (long long)r[i].n_wrong);
     }
-    pod_dataset_close(d);
-    pod_dataset_close(made);
 }
 
 static void writer_takes_statistics(void)
@@ -128,11 +128,7 @@ static void writer_takes_statistics(void)
     uint8_t pixels[4 * 2 * 2] = {0, 51, 255, 51, 0, 51, 255, 51, 0, 51, 255, 51, 0, 51, 255, 51};
     const int32_t labels[4] = {0, 299, 1, 2};
     const char *names[300];
-    char text[300][8];
-    for (int i = 0; i < 300; i++) {
-        snprintf(text[i], sizeof text[i], "c%d", i);
-        names[i] = text[i];
-    }
+    for (int i = 0; i < 300; i++) names[i] = pod_test_text("c%d", i);
     pod_dataset_info info = {.name = "n",
                              .origin = "",
                              .licence = "",
@@ -155,7 +151,6 @@ static void writer_takes_statistics(void)
     CU_ASSERT_DOUBLE_EQUAL(d->info.mean[1], 0.2, 1e-15);
     CU_ASSERT_DOUBLE_EQUAL(d->info.std[1], 1, 0);
     CU_ASSERT(pod_dataset_label(d, POD_SPLIT_TRAIN, 1) == 299); /* beyond a byte */
-    pod_dataset_close(d);
 }
 
 /* The files that samples came from read back, and are not known where none were put. */
@@ -189,7 +184,6 @@ static void writer_keeps_files(void)
             POD_CHECK(strcmp(found[i], files[i]) == 0, "'%s', want '%s'", found[i], files[i]);
         POD_CHECK_OK(pod_dataset_files(d, POD_SPLIT_TEST, d->arena, &none));
         CU_ASSERT(found != NULL && none == NULL);
-        pod_dataset_close(d);
     }
 }
 
@@ -232,14 +226,12 @@ static void reads_files_of_others(void)
     pod_dataset *d = opened(path, in_memory), *in_file = opened(path, (pod_dataset_options){0});
     uint8_t pixels[4];
     CU_ASSERT(count_differences(d, in_file) == 0);
-    pod_dataset_close(in_file);
     CU_ASSERT(strcmp(d->info.name, "four pixels") == 0 && strcmp(d->info.licence, "") == 0);
     CU_ASSERT(d->info.n_classes == 3 && strcmp(d->info.class_names[2], "zebra \xc3\xa9") == 0);
     for (int64_t i = 0; i < d->info.n_samples[POD_SPLIT_TRAIN]; i++) {
         POD_CHECK_OK(pod_dataset_read(d, POD_SPLIT_TRAIN, i, pixels));
         CU_ASSERT(pixels[3] == 4 * i + 3 && pod_dataset_label(d, POD_SPLIT_TRAIN, i) == i % 3);
     }
-    pod_dataset_close(d);
 }
 
 /* ---- damage ---------------------------------------------------------------------------------- */
@@ -302,7 +294,6 @@ static void damage_never_lies(void)
     CU_ASSERT(n_cut_refused == n_cuts);
     POD_CHECK(n_refused > n_flips / 4, "%d of %d flips were seen", n_refused, n_flips);
     free(data);
-    pod_dataset_close(want);
 }
 
 /* ---- out of memory --------------------------------------------------------------------------- */
@@ -310,7 +301,7 @@ static void damage_never_lies(void)
 static void out_of_memory(void)
 {
     const char *path = pod_test_path("large.h5");
-    pod_dataset_close(export_glyphs("glyphs:28x28x3:100+40", path));
+    export_glyphs("glyphs:28x28x3:100+40", path);
     const char *const specs[] = {path, "glyphs:224x224x3", path};
     for (size_t k = 0; k < sizeof specs / sizeof specs[0]; k++) {
         int n_failed = 0;
@@ -356,7 +347,6 @@ static void prints(void)
     CU_ASSERT(cJSON_GetObjectItem(tent, "n_test")->valueint == 2);
     cJSON_Delete(all);
     free(json);
-    pod_dataset_close(d);
 }
 
 /* Rows that wait in a cache are written as it is flushed; there may be no room then. */

@@ -80,12 +80,16 @@ static const char *good_folder(void)
 static const char *prefix;
 static pod_log silent;
 
+static void end_dataset(void *d) { pod_dataset_close(d); }
+
 static pod_status import_folder(const char *f, const char *classes, pod_dataset **out)
 {
     const char *path = pod_test_text("%s/out.h5", f);
     pod_import_idx_options o = {.classes = classes, .prefix = prefix, .log = &silent};
     POD_TRY(pod_import_idx(f, path, &o));
-    return pod_dataset_open(path, 0, out);
+    POD_TRY(pod_dataset_open(path, 0, out));
+    pod_test_at_end(end_dataset, *out);
+    return POD_OK;
 }
 
 static pod_dataset *imported(const char *f, const char *classes)
@@ -126,7 +130,6 @@ static void reads_each_spelling(void)
         check_good(d);
         CU_ASSERT(strcmp(d->info.class_names[4], "4") == 0);
         CU_ASSERT(strcmp(d->info.name, strrchr(f, '/') + 1) == 0);
-        pod_dataset_close(d);
     }
 }
 
@@ -197,7 +200,6 @@ static void reads_colour(void)
     CU_ASSERT(d->info.height == 2 && d->info.width == 3 && d->info.channels == 2);
     POD_CHECK_OK(pod_dataset_read(d, POD_SPLIT_TEST, 2, pixels));
     for (int j = 0; j < 12; j++) CU_ASSERT(pixels[j] == (24 + j) * 3 % 251);
-    pod_dataset_close(d);
 }
 
 /* Several members are one file, and what pads it is no part of it. */
@@ -219,7 +221,6 @@ static void reads_members(void)
     }
     pod_dataset *d = imported(f, NULL);
     check_good(d);
-    pod_dataset_close(d);
 }
 
 /* ---- corruption ------------------------------------------------------------------------------ */
@@ -366,7 +367,6 @@ static void check_folder(const char *f)
     pod_dataset *d = imported(f, NULL);
     CU_ASSERT(d->info.n_samples[0] == 6 && d->info.n_samples[1] == 3 && d->info.n_classes == 5);
     CU_ASSERT(pod_dataset_label(d, POD_SPLIT_TRAIN, 1) == 3);
-    pod_dataset_close(d);
 }
 
 /* Kaggle unpacks each file into a folder of its name, beside names with a dot. */
@@ -464,7 +464,6 @@ static void labels_from_one(void)
         POD_CHECK(strcmp(d->info.class_names[label], want[i]) == 0 && label == (i == 2 ? 4 : 3) &&
                       d->info.n_classes == (i == 2 ? 6 : 5),
                   "case %d: label %d of %d classes", i, label, d->info.n_classes);
-        pod_dataset_close(d);
     }
 }
 

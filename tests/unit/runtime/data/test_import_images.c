@@ -29,19 +29,15 @@ static void class_folders(void)
     uint8_t pixels[16 * 16 * 3];
     POD_CHECK_OK(pod_dataset_read(x.d, POD_SPLIT_TRAIN, 0, pixels));
     CU_ASSERT(pixels[45] > 250 && pixels[46] < 5 && pixels[47] < 5);
-    pod_dataset_close(x.d);
     x = IMPORTED(f, .split_by_class = true, .test_share = 0.3);
     check_splits(x.d, "1a 2b 3c 4a 5b 6c 7a", "8b 9c 10a");
     CU_ASSERT(!strstr(x.said, "warning"));
-    pod_dataset_close(x.d);
     x = IMPORTED(f, .split_by_class = true, .test_share = 0.15);
     POD_CHECK(strstr(x.said, "warning: 2 classes have no image to test, the first is 'b'\n"), "%s",
               x.said);
-    pod_dataset_close(x.d);
     x = IMPORTED(f, .test_share = 0.1);
     POD_CHECK(strstr(x.said, "warning: 2 classes have no image to test, the first is 'b'; --split"),
               "%s", x.said);
-    pod_dataset_close(x.d);
 }
 
 static void split_folders(void)
@@ -58,10 +54,8 @@ static void split_folders(void)
     check_splits(x.d, "2shoe 1hat", "3hat");
     POD_CHECK(strstr(x.said, "\nneither training nor test, left out: 'validation' (1 images)\n"),
               "%s", x.said);
-    pod_dataset_close(x.d);
     x = IMPORTED(f, .test_folder = "validation");
     check_splits(x.d, "2shoe 1hat", "4shoe");
-    pod_dataset_close(x.d);
     POD_CHECK_FAILS(run_import(f, (pod_import_images_options){.test_folder = "tset"}, &x),
                     POD_E_FORMAT,
                     "has a folder 'train' but none 'tset' for the test; there are 'test' "
@@ -123,7 +117,6 @@ static void split_of_what_is_left(void)
         x = imported(f, o);
         check_splits(x.d, cases[i].train, cases[i].test);
         POD_CHECK(strstr(x.said, "10 of 17 images imported, 7 left out"), "%s", x.said);
-        pod_dataset_close(x.d);
     }
 }
 
@@ -134,7 +127,6 @@ static char *file_of(const char *f, int64_t height, int n_threads, size_t *bytes
     uint8_t image[64 * 64 * 3]; /* the left half is the tag */
     POD_CHECK_OK(pod_dataset_read(x.d, POD_SPLIT_TRAIN, 0, image));
     POD_CHECK(abs(image[0] - 10) < 8, "%d", image[0]);
-    pod_dataset_close(x.d);
     return pod_test_slurp(beside(f, ".h5"), bytes);
 }
 
@@ -175,7 +167,6 @@ static void no_images_by_name(void)
     POD_CHECK(strstr(x.said, "\n9 ignored: no images by their names; first .git\n"), "%s", x.said);
     CU_ASSERT(x.d->info.n_classes == 3);
     check_splits(x.d, "1a 2b 3c 4a 5b 6c 7a 8b", "9c 10a");
-    pod_dataset_close(x.d);
 }
 
 /* JPEG and PNG together, whatever their names say. */
@@ -196,13 +187,11 @@ static void jpeg_and_png(void)
     check_splits(x.d, "1a 2b 3c 4a 5b 5b 6c 7a 8b", "9c 10a");
     POD_CHECK(strstr(x.said, "\n1 with transparent pixels, laid on white; first b/n5x.png\n"), "%s",
               x.said);
-    pod_dataset_close(x.d);
     png.kind = POD_TEST_PNG_GREY;
     CU_ASSERT(pod_test_png_save(&png, in_folder(f, "b/n5x.png")));
     POD_CHECK_FAILS(run_import(f, (pod_import_images_options){0}, &x), POD_E_FORMAT,
                     "b/n5x.png: grey, need colour");
     x = IMPORTED(f, .convert = true);
-    pod_dataset_close(x.d);
 }
 
 /* Classes that are numbers stand in their order; the note says so where it is another one. */
@@ -218,7 +207,6 @@ static void numbers_as_classes(void)
         for (int i = 0; i <= last; i++) CU_ASSERT(atoi(x.d->info.class_names[i]) == i);
         const bool is_said = strstr(x.said, "classes are in the order of their numbers") != NULL;
         POD_CHECK(is_said == (last == 10), "%s", x.said);
-        pod_dataset_close(x.d);
     }
 }
 
@@ -232,13 +220,11 @@ static void odd_but_good(void)
     outcome x = IMPORTED(f, 0);
     POD_CHECK(strstr(x.said, "1 progressive, decoded like the others; first b/n4x.jpg"), "%s",
               x.said);
-    pod_dataset_close(x.d);
     make_grey(in_folder(f, "c/n0.jpg"));
     x = IMPORTED(f, .channels = 1, .height = 8, .width = 12);
     CU_ASSERT(x.d->info.height == 8 && x.d->info.width == 12 && x.d->info.channels == 1);
     check_splits(x.d, "1c 1a 2b 3c 4a 5b 5b 6c 7a 8b", "9c 10a");
     CU_ASSERT(!strstr(x.said, "grey,"));
-    pod_dataset_close(x.d);
     make_cmyk(in_folder(f, "a/n11.jpg"));
     make_cmyk(in_folder(f, "a/n12.jpg"));
     x = IMPORTED(f, .convert = true);
@@ -246,7 +232,6 @@ static void odd_but_good(void)
     POD_CHECK(strstr(x.said, "\n1 grey, made colour; first c/n0.jpg\n") &&
                   strstr(x.said, "\n2 CMYK, made RGB or grey; first a/n11.jpg\n"),
               "%s", x.said);
-    pod_dataset_close(x.d);
 }
 
 static void output_among_images(void)

@@ -16,12 +16,15 @@ static pod_program_variable variable(const char *name, int n_dims, const int64_t
         .name = name, .type = pod_type_of(POD_F32, n_dims, dim), .init = init, .role = role};
 }
 
+static void end_store(void *s) { pod_store_destroy(s); }
+
 /* A store looks at nothing but the variables of a program. */
 static pod_store *store_of(const pod_program_variable v[], int n, uint64_t seed)
 {
     const pod_program p = {.variable = v, .n_variables = n};
     pod_store *s = NULL;
-    POD_CHECK_OK(pod_store_create(&p, 0, seed, &s));
+    POD_NEED_OK(pod_store_create(&p, 0, seed, &s));
+    pod_test_at_end(end_store, s);
     return s;
 }
 
@@ -91,7 +94,6 @@ static void test_moments(void)
             pod_store *s = store_of(&v, 1, seed);
             check_moments(rows[i].name, pod_store_data(s, 0), pod_store_count(s, 0), rows[i].sd,
                           rows[i].kurtosis);
-            pod_store_destroy(s);
         }
     }
 }
@@ -122,7 +124,6 @@ static void test_bounds(void)
         CU_ASSERT_STRING_EQUAL(pod_store_variable(s, i)->name, v[i].name);
     }
     CU_ASSERT_EQUAL(pod_store_find(s, "2"), -1);
-    pod_store_destroy(s);
 }
 
 /* Variables of one shape and other names, or another seed, share nothing: their correlation stays
@@ -148,7 +149,6 @@ static void test_independence(void)
             POD_CHECK(fabs(r) < 5 / sqrt(N), "correlation %g of '%s' and '%s'", r,
                       v[i / N_STORES].name, v[j / N_STORES].name);
         }
-    for (int i = 0; i < N_STORES; i++) pod_store_destroy(s[i]);
 }
 
 /* Alone, first or last of many: the same bits. */
@@ -166,10 +166,6 @@ static void test_company(void)
     CU_ASSERT_EQUAL(memcmp(pod_store_data(alone, 0), pod_store_data(first, 0), bytes), 0);
     CU_ASSERT_EQUAL(memcmp(pod_store_data(alone, 0), pod_store_data(last, 2), bytes), 0);
     CU_ASSERT_NOT_EQUAL(memcmp(pod_store_data(alone, 0), pod_store_data(other, 0), bytes), 0);
-    pod_store_destroy(alone);
-    pod_store_destroy(first);
-    pod_store_destroy(last);
-    pod_store_destroy(other);
 }
 
 /* Whatever the mesh, the type of activations and the buckets. */
@@ -227,7 +223,6 @@ static void test_hash(void)
     float *w = pod_store_data(s, 0), first = w[0]; /* order counts */
     w[0] = w[1], w[1] = first;
     CU_ASSERT_NOT_EQUAL(pod_store_hash(s), hash);
-    pod_store_destroy(s);
 
     pod_program_variable renamed = v[3]; /* a constant: only the name tells */
     renamed.init = (pod_init){POD_INIT_ONE, 1.0f};
@@ -235,8 +230,6 @@ static void test_hash(void)
     renamed.name = "n";
     pod_store *two = store_of(&renamed, 1, 1);
     CU_ASSERT_NOT_EQUAL(pod_store_hash(one), pod_store_hash(two));
-    pod_store_destroy(one);
-    pod_store_destroy(two);
 }
 
 POD_TEST_SUITE("store", {"moments of initial values", test_moments},

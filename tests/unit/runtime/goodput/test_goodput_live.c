@@ -83,13 +83,21 @@ static void span(play *p, pod_job_span s, double took_s)
     pod_job_end(&p->log, s, p->now);
 }
 
-static cJSON *read_file(const play *p)
+static void end_json(void *o) { cJSON_Delete(o); }
+
+static const cJSON *parsed(const char *text)
+{
+    cJSON *o = cJSON_Parse(text);
+    POD_CHECK(o != NULL, "not JSON: %s", text);
+    pod_test_at_end(end_json, o);
+    return o;
+}
+
+static const cJSON *read_file(const play *p)
 {
     char *text = NULL;
-    POD_CHECK_OK(pod_file_read_text(pod_test_arena(), p->path, 1 << 16, &text));
-    cJSON *o = text ? cJSON_Parse(text) : NULL;
-    POD_CHECK(o != NULL, "not JSON: %s", text ? text : "nothing");
-    return o;
+    POD_NEED_OK(pod_file_read_text(pod_test_arena(), p->path, 1 << 16, &text));
+    return parsed(text);
 }
 
 static double number(const cJSON *o, const char *key)
@@ -109,13 +117,12 @@ static double window(const cJSON *o, const char *seconds)
 /* What is not saved yet is not lost: it is no 0 %. */
 static void check_nothing_saved(const play *p)
 {
-    cJSON *o = read_file(p);
+    const cJSON *o = read_file(p);
     const cJSON *windows = cJSON_GetObjectItem(o, "interval_goodput");
     const char *note = cJSON_GetStringValue(cJSON_GetObjectItem(o, "runtime_note"));
     CU_ASSERT_TRUE(cJSON_IsNull(cJSON_GetObjectItem(o, "runtime_goodput")));
     CU_ASSERT_TRUE(cJSON_IsNull(cJSON_GetObjectItem(windows, "60")));
     POD_CHECK(note && strncmp(note, "nothing saved yet", 17) == 0, "'%s'", note ? note : "");
-    cJSON_Delete(o);
 }
 
 /* 200 steps of 0.75 s of work behind 0.25 s of waiting, from 0 on; a save begins behind step 190
@@ -132,7 +139,7 @@ static void windows_by_hand(void)
         if (i == 190) pod_job_save_begin(&p.log);
         if (i == 195) pod_job_keep_step(&p.log, 190, p.now);
     }
-    cJSON *o = read_file(&p);
+    const cJSON *o = read_file(&p);
     CU_ASSERT_EQUAL(number(o, "total_elapsed_time_ns"), 200e9);
     CU_ASSERT_EQUAL(number(o, "goodput_time_s"), 142.5);
     CU_ASSERT_EQUAL(number(o, "runtime_goodput"), 142.5 / 200);
@@ -154,7 +161,6 @@ static void windows_by_hand(void)
     CU_ASSERT_EQUAL(number(o, "step_time_deviation"), 0);
     CU_ASSERT_EQUAL(number(o, "step_s"), 1);
     POD_CHECK(fabs(number(o, "program_goodput") - 0.6) < 1e-12, "0.6 s for 6e9 FLOP, in 1");
-    cJSON_Delete(o);
     end(&p);
 }
 
@@ -169,9 +175,8 @@ static void long_steps_fill_their_seconds(void)
     pod_job_keep_step(&p.log, 2, p.now);
     p.now += second;
     pod_goodput_live_at(p.live, &p.log, p.now); /* at 71: from 12 on, 58 of 59 s */
-    cJSON *o = read_file(&p);
+    const cJSON *o = read_file(&p);
     POD_CHECK(fabs(window(o, "60") - 58. / 59) < 1e-12, "%.15g", window(o, "60"));
-    cJSON_Delete(o);
     end(&p);
 }
 
@@ -183,12 +188,11 @@ static void steps_that_stray(void)
     for (int i = 0; i < 2000; i++)
         step(&p, i < 1000 ? 5 : i >= 1900 && i % 8 == 0 ? 3 : 1 + i % 2 * 0.25 - 0.125, 0);
     step(&p, 1, 0);
-    cJSON *o = read_file(&p);
+    const cJSON *o = read_file(&p);
     CU_ASSERT_EQUAL(number(o, "step_time_usual_s"), 1.125);
     CU_ASSERT_EQUAL(number(o, "step_time_p90_s"), 3);
     POD_CHECK(fabs(number(o, "step_time_deviation") - (3 / 1.125 - 1)) < 1e-12, "%.15g",
               number(o, "step_time_deviation"));
-    cJSON_Delete(o);
     end(&p);
 }
 
@@ -198,26 +202,22 @@ static void once_a_second(void)
     play p;
     begin(&p, "often", 1, start, 0);
     step(&p, 0.5, 0);
-    cJSON *first = read_file(&p);
+    const cJSON *first = read_file(&p);
     FILE *old = fopen(p.path, "r");
     CU_ASSERT_PTR_NOT_NULL_FATAL(old);
     step(&p, 0.5, 0);
     step(&p, 0.49, 0); /* 0.99 s later */
-    cJSON *same = read_file(&p);
+    const cJSON *same = read_file(&p);
     CU_ASSERT_EQUAL(number(same, "step"), 1);
     step(&p, 0.01, 0);
-    cJSON *next = read_file(&p);
+    const cJSON *next = read_file(&p);
     CU_ASSERT_EQUAL(number(next, "step"), 4);
     char text[4096];
     const size_t bytes = fread(text, 1, sizeof text - 1, old);
     text[bytes] = '\0';
     fclose(old);
-    cJSON *kept = cJSON_Parse(text);
+    const cJSON *kept = parsed(text);
     CU_ASSERT_TRUE(cJSON_Compare(first, kept, true));
-    cJSON_Delete(first);
-    cJSON_Delete(same);
-    cJSON_Delete(next);
-    cJSON_Delete(kept);
     snprintf(text, sizeof text, "%s" POD_FILE_PART, p.path);
     CU_ASSERT_NOT_EQUAL(access(text, F_OK), 0);
     end(&p);
@@ -230,7 +230,7 @@ static void check_against_log(const play *p, const char *when)
     pod_account want = {0};
     POD_CHECK_OK(pod_job_read(pod_test_arena(), p->dir, &j));
     POD_CHECK_OK(pod_account_rank(&j, 0, p->now, &want));
-    cJSON *o = read_file(p);
+    const cJSON *o = read_file(p);
     CU_ASSERT_EQUAL(number(o, "accounted_until_ns"), (double)p->now);
     const cJSON *by = cJSON_GetObjectItem(o, "categories_ns");
     for (int s = 0; s < POD_N_JOB_SPANS; s++)
@@ -246,7 +246,6 @@ static void check_against_log(const play *p, const char *when)
     CU_ASSERT_EQUAL(number(o, "max_productive_step"), (double)want.max_productive_step);
     CU_ASSERT_EQUAL(number(o, "disruption_count"), want.n_disruptions);
     CU_ASSERT_EQUAL(number(o, "attempts"), want.n_attempts);
-    cJSON_Delete(o);
 }
 
 /* Each attempt dies; the next begins a while later, behind the last step that was kept. */
@@ -290,10 +289,9 @@ static void windows_look_back(void)
     end(&p);
     begin(&p, "back", 2, at, 90);
     for (int i = 0; i < 20; i++) step(&p, 1, 0);
-    cJSON *o = read_file(&p);
+    const cJSON *o = read_file(&p);
     POD_CHECK(fabs(window(o, "60") - 19. / 59) < 1e-12, "%.15g", window(o, "60"));
     POD_CHECK(fabs(window(o, "900") - 90. / 130) < 1e-12, "%.15g", window(o, "900"));
-    cJSON_Delete(o);
     end(&p);
 }
 
@@ -312,11 +310,10 @@ static void an_attempt_may_undo_what_was_kept(void)
         at = p.now;
         if (attempt < 3) end(&p);
     }
-    cJSON *o = read_file(&p);
+    const cJSON *o = read_file(&p);
     CU_ASSERT_EQUAL(number(o, "n_steps"), 10);
     CU_ASSERT_EQUAL(number(o, "n_lost_steps"), 5);
     POD_CHECK(fabs(window(o, "60") - 0.5) < 1e-12, "%.15g", window(o, "60"));
-    cJSON_Delete(o);
     end(&p);
 }
 
@@ -328,9 +325,8 @@ static void no_memory_in_a_step(void)
     const long before = n_calls;
     for (int i = 0; i < 2500; i++) step(&p, 0.5, 0);
     CU_ASSERT_EQUAL(n_calls, before);
-    cJSON *o = read_file(&p);
+    const cJSON *o = read_file(&p);
     CU_ASSERT_EQUAL(number(o, "step"), 2499);
-    cJSON_Delete(o);
     end(&p);
 }
 
@@ -355,12 +351,11 @@ static void failures(void)
     plan.path = p.path;
     POD_CHECK_OK(pod_goodput_live_open(&plan, &p.log, &p.live));
     step(&p, 1, 0);
-    cJSON *o = read_file(&p);
+    const cJSON *o = read_file(&p);
     const cJSON *note = cJSON_GetObjectItem(o, "earlier_attempts_note");
     POD_CHECK(cJSON_IsString(note) && strstr(note->valuestring, "no record of attempt 2"),
               "nothing is said of earlier attempts");
     CU_ASSERT_EQUAL(number(o, "total_elapsed_time_ns"), 2e9);
-    cJSON_Delete(o);
     end(&p);
 }
 

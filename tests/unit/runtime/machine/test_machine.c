@@ -13,8 +13,7 @@
 
 static const char *write_text(const char *text)
 {
-    static char path[600];
-    snprintf(path, sizeof path, "%s/m.conf", pod_test_dir());
+    const char *path = pod_test_path("m.conf");
     POD_CHECK_OK(pod_file_write_atomic(path, text, strlen(text)));
     return path;
 }
@@ -36,8 +35,7 @@ static void print_is_the_inverse_of_read(void)
         .op = "add", .impl = "ref", .columns = {3, 4}, .width = {1, 2}, .us = 0.1};
     POD_CHECK_OK(pod_op_times_add(&m.op_time, &point));
     POD_CHECK_OK(pod_op_times_add(&m.op_time, &point));
-    char path[600];
-    snprintf(path, sizeof path, "%s/host.conf", pod_test_dir());
+    const char *path = pod_test_path("host.conf");
     POD_CHECK_OK(pod_machine_write(path, &m));
     POD_CHECK_OK(pod_machine_read(path, &again));
     CU_ASSERT_EQUAL(memcmp(&m, &again, sizeof m), 0);
@@ -95,8 +93,7 @@ static void bad_files(void)
 /* Without a line of a file of ours: which key is told, "" where a pod may do without it. */
 static const char *told_without(const char *machine, const char *key)
 {
-    static char told[256];
-    char path[600], *text, *line = NULL;
+    char *text, *line = NULL;
     size_t bytes;
     pod_machine m;
     FILE *to = open_memstream(&text, &bytes);
@@ -104,16 +101,14 @@ static const char *told_without(const char *machine, const char *key)
     if (!to) return "no memory";
     pod_machine_print(&m, to);
     fclose(to);
-    snprintf(told, sizeof told, "\n%s =", key);
-    line = strstr(text, told);
+    line = strstr(text, pod_test_text("\n%s =", key));
     POD_CHECK(line != NULL, "%s has no %s", machine, key);
     if (line) memset(line + 1, '#', 1);
-    snprintf(path, sizeof path, "%s", write_text(text));
+    const char *path = write_text(text);
     free(text);
     if (pod_machine_read(path, &m) == POD_OK) return "";
     const char *at = strstr(pod_error_text(), "virtual also needs ");
-    snprintf(told, sizeof told, "%s", at ? at + strlen("virtual also needs ") : pod_error_text());
-    return told;
+    return pod_test_text("%s", at ? at + strlen("virtual also needs ") : pod_error_text());
 }
 
 static void pods_need_keys(void)
@@ -149,9 +144,8 @@ static void pods_need_keys(void)
 
 static void host_may_be_unknown(void)
 {
-    char dir[600], path[700];
-    snprintf(dir, sizeof dir, "%s/config", pod_test_dir());
-    setenv("XDG_CONFIG_HOME", dir, 1);
+    char path[700];
+    setenv("XDG_CONFIG_HOME", pod_test_path("config"), 1);
     POD_CHECK_OK(pod_machine_host_path(path, sizeof path));
     CU_ASSERT_PTR_NOT_NULL(strstr(path, "/config/minipod/host.conf"));
     pod_machine m;
@@ -191,14 +185,13 @@ static void known_machines(void)
         pod_machine m, again;
         pod_mesh mesh;
         pod_net net;
-        char path[600];
+        const char *path = pod_test_path("known.conf");
         POD_CHECK_OK(pod_machine_load(pod_machine_known(n), &m));
         CU_ASSERT_STRING_EQUAL(m.name, pod_machine_known(n));
         CU_ASSERT_STRING_EQUAL(m.clock, "virtual");
         POD_CHECK_OK(pod_mesh_parse("2x4x8", &mesh));
         POD_CHECK_OK(pod_machine_net(&m, &mesh, &net));
         CU_ASSERT_TRUE(m.peak_bf16_gflop_per_s > 0);
-        snprintf(path, sizeof path, "%s/known.conf", pod_test_dir());
         POD_CHECK_OK(pod_machine_write(path, &m));
         POD_CHECK_OK(pod_machine_read(path, &again));
         CU_ASSERT_EQUAL(memcmp(&m, &again, sizeof m), 0);

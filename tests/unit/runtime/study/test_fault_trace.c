@@ -57,10 +57,9 @@ static void bad(void)
         {"[" START("x", "0.04") "]", "ends 0.04 days after its beginning, want an hour"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        pod_arena *a = pod_test_arena();
         pod_fault_trace t;
-        POD_CHECK_FAILS(pod_fault_trace_parse(a, "t", cases[i].text, &t), POD_E_FORMAT,
-                        cases[i].says);
+        POD_CHECK_FAILS(pod_fault_trace_parse(pod_test_arena(), "t", cases[i].text, &t),
+                        POD_E_FORMAT, cases[i].says);
     }
 }
 
@@ -79,8 +78,7 @@ static void replay_goes_round(void)
                     "2 nodes with a fault, found 1");
     POD_CHECK_FAILS(pod_nodes_replay(&t, 9, 0, 10, 8, &nodes), POD_E_INVALID,
                     "are 10 nodes, the trace has 9");
-    POD_CHECK_OK(pod_nodes_replay(&t, 3, day / 2, 3, 3, &nodes));
-    if (!nodes) return;
+    POD_NEED_OK(pod_nodes_replay(&t, 3, day / 2, 3, 3, &nodes));
     pod_nodes_begin(nodes, 5, 0);
     CU_ASSERT_EQUAL(pod_nodes_take(nodes, 0, 99 * day), 0);
     static const struct {
@@ -94,8 +92,7 @@ static void replay_goes_round(void)
     pod_nodes_destroy(nodes);
     /* Begins while the node is down; and at a time that is drawn. */
     nodes = NULL;
-    POD_CHECK_OK(pod_nodes_replay(&t, 2, day * 3 / 2, 2, 2, &nodes));
-    if (!nodes) return;
+    POD_NEED_OK(pod_nodes_replay(&t, 2, day * 3 / 2, 2, 2, &nodes));
     pod_nodes_begin(nodes, 5, 0);
     CU_ASSERT_EQUAL(pod_nodes_take(nodes, 0, 99 * day), day / 2);
     pod_nodes_destroy(nodes);
@@ -111,8 +108,7 @@ static void replay_samples(void)
     enum { N = 2000 };
     pod_nodes *nodes = NULL;
     int n_seen = 0, n_at_once = 0;
-    POD_CHECK_OK(pod_nodes_replay(&t, 100, -1, 10, 10, &nodes));
-    if (!nodes) return;
+    POD_NEED_OK(pod_nodes_replay(&t, 100, -1, 10, 10, &nodes));
     for (uint32_t job = 0; job < N; job++) {
         pod_nodes_begin(nodes, 1, job);
         const bool at_once = pod_nodes_take(nodes, 0, 9 * day) == 0;
@@ -132,13 +128,11 @@ static void a_cluster(void)
     const char *folder = pod_test_data("trace-infinitehbd");
     pod_arena *a = pod_test_arena();
     pod_fault_trace t = {0};
-    char path[4096];
     if (!folder) {
         pod_test_skip("trace-infinitehbd", "the data set is not here");
         return;
     }
-    snprintf(path, sizeof path, "%s/fault_trace.json", folder);
-    POD_CHECK_OK(pod_fault_trace_read(a, path, &t));
+    POD_CHECK_OK(pod_fault_trace_read(a, pod_test_text("%s/fault_trace.json", folder), &t));
     CU_ASSERT_EQUAL(t.n_nodes, 231);
     CU_ASSERT_EQUAL(t.n_faults, 584);
     CU_ASSERT_DOUBLE_EQUAL((double)t.end / (double)day, 348.9798, 1e-9);

@@ -40,167 +40,147 @@ typedef struct want {
 
 typedef struct job_case {
     const char *name;
-    int write; /* of the plan; 0: training waits, 7 s a save */
+    int write;    /* of the plan; 0: training waits, 7 s a save */
+    int n_needed; /* nodes; there are those of the events */
     const char *faults;
-    int n_nodes, n_needed;
     const char *events; /* "54-1 60+1": at 54 s node 1 goes down, at 60 it is up again */
     want want;
 } job_case;
 
 static const job_case by_hand_cases[] = {
     /* saves: 3 x 2, and 5 until the last is whole */
-    {"nothing", 5, "", 1, 1, "", {100, 0, 3, 4, 11, 0, 0, 0, 0, 0}},
+    {"nothing", 5, 1, "", "", {100, 0, 3, 4, 11, 0, 0, 0, 0, 0}},
     /* In step 5, while the save of step 4 is not whole: 40 + 3 s are lost, and nothing is
      * restored. Detected at 55, steps from 62, then 111 s more. */
-    {"before it is whole", 5, "", 1, 1, "52-0 52+0", {100, 43, 5, 8, 13, 0, 4, 0, 1, 4}},
+    {"before it is whole", 5, 1, "", "52-0 52+0", {100, 43, 5, 8, 13, 0, 4, 0, 1, 4}},
     /* As it becomes whole: 5 s are lost. Detected at 57, steps from 70, 69 s more. */
-    {"when it is whole", 5, "", 1, 1, "54-0 54+0", {100, 5, 5, 8, 11, 6, 4, 0, 1, 0}},
+    {"when it is whole", 5, 1, "", "54-0 54+0", {100, 5, 5, 8, 11, 6, 4, 0, 1, 0}},
     /* In the save of step 4, 1 of 2 s: 40 s are lost. */
-    {"in a save", 5, "", 1, 1, "48-0 48+0", {100, 40, 5, 8, 12, 0, 4, 0, 1, 4}},
+    {"in a save", 5, 1, "", "48-0 48+0", {100, 40, 5, 8, 12, 0, 4, 0, 1, 4}},
     /* While the last one is written, 3 of 5 s: steps 9 and 10 are lost, 20 s. Detected at 119,
      * steps from 132, saved 152 to 154, whole at 159. */
-    {"at the very end", 5, "", 1, 1, "116-0 116+0", {100, 20, 5, 8, 6 + 3 + 2 + 5, 6, 4, 0, 1, 2}},
+    {"at the very end", 5, 1, "", "116-0 116+0", {100, 20, 5, 8, 6 + 3 + 2 + 5, 6, 4, 0, 1, 2}},
     /* At 118 it is done. */
-    {"behind the end", 5, "", 1, 1, "118-0 118+0", {100, 0, 3, 4, 11, 0, 0, 0, 0, 0}},
+    {"behind the end", 5, 1, "", "118-0 118+0", {100, 0, 3, 4, 11, 0, 0, 0, 0, 0}},
     /* As above until detected at 57; launched 58, initialized 60, and at 62 in its build.
      * Detected at 65, steps from 78. */
-    {"in recovery", 5, "", 1, 1, "54-0 54+0 62-0 62+0", {100, 5, 7, 4 + 2 + 4, 11, 6, 8, 0, 2, 0}},
+    {"in recovery", 5, 1, "", "54-0 54+0 62-0 62+0", {100, 5, 7, 4 + 2 + 4, 11, 6, 8, 0, 2, 0}},
     /* Again while the first is detected: there is nothing left to fail. */
-    {"in detection", 5, "", 1, 1, "54-0 54+0 55-0 56+0", {100, 5, 5, 8, 11, 6, 4, 0, 1, 0}},
+    {"in detection", 5, 1, "", "54-0 54+0 55-0 56+0", {100, 5, 5, 8, 11, 6, 4, 0, 1, 0}},
     /* As the detection ends: the nodes are taken behind it. */
-    {"as it is detected", 5, "", 1, 1, "54-0 54+0 57-0 57+0", {100, 5, 5, 8, 11, 6, 4, 0, 1, 0}},
+    {"as it is detected", 5, 1, "", "54-0 54+0 57-0 57+0", {100, 5, 5, 8, 11, 6, 4, 0, 1, 0}},
     /* Detected at 57, repaired at 100. */
-    {"until it is repaired", 5, "", 1, 1, "54-0 100+0", {100, 5, 5, 8, 11, 6, 4, 43, 1, 0}},
+    {"until it is repaired", 5, 1, "", "54-0 100+0", {100, 5, 5, 8, 11, 6, 4, 43, 1, 0}},
     /* The other one fails meanwhile, and comes back later. */
     {"another fails meanwhile",
      5,
+     2,
      "",
-     2,
-     2,
      "54-0 60-1 100+0 120+1",
      {100, 5, 5, 8, 11, 6, 4, 63, 1, 0}},
     /* The first is back, and gone again before the other is. */
     {"back and gone again",
      5,
+     2,
      "",
-     2,
-     2,
      "54-0 55-1 100+0 110-0 120+1 130+0",
      {100, 5, 5, 8, 11, 6, 4, 73, 1, 0}},
     /* Down from the beginning, for 20 s: then all times are 20 s later. */
-    {"at the beginning", 5, "", 1, 1, "0-0 20+0", {100, 0, 3, 4, 11, 0, 0, 20, 0, 0}},
+    {"at the beginning", 5, 1, "", "0-0 20+0", {100, 0, 3, 4, 11, 0, 0, 20, 0, 0}},
     /* Two faults at a time: up when both have ended. */
-    {"two faults at a time",
-     5,
-     "",
-     1,
-     1,
-     "54-0 70-0 80+0 100+0",
-     {100, 5, 5, 8, 11, 6, 4, 43, 1, 0}},
+    {"two faults at a time", 5, 1, "", "54-0 70-0 80+0 100+0", {100, 5, 5, 8, 11, 6, 4, 43, 1, 0}},
     /* A spare takes over at once; what a free node does is nobody's business. */
-    {"a spare", 5, "", 2, 1, "10-1 20+1 54-0 60+0 70-0", {100, 5, 5, 8, 11, 6, 4, 0, 1, 0}},
+    {"a spare", 5, 1, "", "10-1 20+1 54-0 60+0 70-0", {100, 5, 5, 8, 11, 6, 4, 0, 1, 0}},
     /* The spare is away when it is needed. */
-    {"a late spare", 5, "", 2, 1, "10-1 54-0 60+1", {100, 5, 5, 8, 11, 6, 4, 3, 1, 0}},
+    {"a late spare", 5, 1, "", "10-1 54-0 60+1", {100, 5, 5, 8, 11, 6, 4, 3, 1, 0}},
     /* Whole 50 s later: training waits with its next save. Copied 47 to 49, whole at 99; steps
      * until 89, so 10 s; copied until 101, whole at 151; steps until 121, so 30 s; copied until
      * 153, whole at 203. */
-    {"behind", 50, "", 1, 1, "", {100, 0, 3, 4, 6 + 10 + 30 + 50, 0, 0, 0, 0, 0}},
+    {"behind", 50, 1, "", "", {100, 0, 3, 4, 6 + 10 + 30 + 50, 0, 0, 0, 0, 0}},
     /* At 95, in that wait, step 8 is done: everything is lost. At 99 the first four are kept. */
-    {"failure in a wait", 50, "", 1, 1, "95-0 95+0", {100, 80, 5, 8, 96 + 2 + 6, 0, 4, 0, 1, 8}},
+    {"failure in a wait", 50, 1, "", "95-0 95+0", {100, 80, 5, 8, 96 + 2 + 6, 0, 4, 0, 1, 8}},
     /* From 102: launched 103, 105, 109, restored 115; steps until 155, saved 157, whole at 207;
      * 177; waits 30; 209; whole at 259. */
     {"failure as it is whole",
      50,
+     1,
      "",
-     1,
-     1,
      "99-0 99+0",
      {100, 40, 5, 8, 2 + 10 + 2 + 30 + 2 + 50, 6, 4, 0, 1, 4}},
     /* Training waits for the disk: whole when it goes on. 3 x 7 s. */
-    {"synchronous", 0, "", 1, 1, "", {100, 0, 3, 4, 21, 0, 0, 0, 0, 0}},
+    {"synchronous", 0, 1, "", "", {100, 0, 3, 4, 21, 0, 0, 0, 0, 0}},
     /* Saved 47 to 54: at 54 it is whole. */
-    {"synchronous, whole", 0, "", 1, 1, "54-0 54+0", {100, 0, 5, 8, 21, 6, 4, 0, 1, 0}},
+    {"synchronous, whole", 0, 1, "", "54-0 54+0", {100, 0, 5, 8, 21, 6, 4, 0, 1, 0}},
     /* Step 6 begins at 59, step 5 is lost. Nobody's node: no wait. */
-    {"kill", 5, "kill:rank=3,step=6", 1, 1, "", {100, 10, 5, 8, 11, 6, 4, 0, 1, 1}},
-    {"nan", 5, "nan:rank=3,step=6", 1, 1, "", {100, 10, 5, 8, 11, 6, 4, 0, 1, 1}},
-    {"hang", 5, "hang:rank=3,step=6", 1, 1, "", {100, 10, 5, 8, 11, 6, 30 + 1, 0, 1, 1}},
+    {"kill", 5, 1, "kill:rank=3,step=6", "", {100, 10, 5, 8, 11, 6, 4, 0, 1, 1}},
+    {"nan", 5, 1, "nan:rank=3,step=6", "", {100, 10, 5, 8, 11, 6, 4, 0, 1, 1}},
+    {"hang", 5, 1, "hang:rank=3,step=6", "", {100, 10, 5, 8, 11, 6, 30 + 1, 0, 1, 1}},
     /* Step 5 begins at 49, whole at 54: within the watchdog's time. */
     {"hang while another writes",
      5,
+     1,
      "hang:rank=3,step=5",
-     1,
-     1,
      "",
      {100, 0, 5, 8, 11, 6, 30 + 1, 0, 1, 0}},
     /* A node fails 11 s into the hang, at 60: detected at 63. */
     {"a node while one hangs",
      5,
+     1,
      "hang:rank=3,step=5",
-     1,
-     1,
      "60-0 60+0",
      {100, 0, 5, 8, 11, 6, 11 + 3 + 1, 0, 1, 0}},
     /* Both in one place, each once: the second attempt dies as it begins step 1, too. */
     {"twice at step 1",
      5,
+     1,
      "kill:rank=0,step=1;kill:rank=1,step=1",
-     1,
-     1,
      "",
      {100, 0, 7, 12, 11, 0, 8, 0, 2, 0}},
     /* at 49, copied and not whole */
-    {"kill in a save",
-     5,
-     "kill:rank=0,step=4,write=2",
-     1,
-     1,
-     "",
-     {100, 40, 5, 8, 13, 0, 4, 0, 1, 4}},
+    {"kill in a save", 5, 1, "kill:rank=0,step=4,write=2", "", {100, 40, 5, 8, 13, 0, 4, 0, 1, 4}},
     /* Step 4's is none: at 59 five steps are lost. It is whole the second time. */
     {"a full disk",
      5,
+     1,
      "diskfull:rank=0,step=4;kill:rank=3,step=6",
-     1,
-     1,
      "",
      {100, 50, 5, 8, 13, 0, 4, 0, 1, 5}},
     {"a damaged checkpoint",
      5,
+     1,
      "corrupt-checkpoint:step=4;kill:rank=3,step=6",
-     1,
-     1,
      "",
      {100, 50, 5, 8, 13, 0, 4, 0, 1, 5}},
     /* Steps 2 to 5 take 15 s, of two that are slow at a time the slower one's. */
     {"slow",
      5,
+     1,
      "slow:rank=0,factor=1.5,from=2,until=5;slow:rank=1,factor=1.2,from=3,until=4",
-     1,
-     1,
      "",
      {120, 0, 3, 4, 11, 0, 0, 0, 0, 0}},
     /* At 22 it is 5 s into step 2, which takes 15. */
     {"slow and down",
      5,
+     1,
      "slow:rank=0,factor=1.5,from=2",
-     1,
-     1,
      "22-0 22+0",
      {10 + 9 * 15, 15, 5, 8, 11, 0, 4, 0, 1, 1}},
 };
 
-static pod_job_sim run(const pod_job_sim_plan *p, const char *text, int n, int needed)
+/* On node 0, and those that the text has. */
+static pod_job_sim run(const pod_job_sim_plan *p, const char *text, int needed)
 {
     enum { MAX_EVENTS = 8 };
     pod_node_event event[MAX_EVENTS];
     pod_nodes *nodes = NULL;
-    pod_job_sim r = {0};
-    int n_events = 0, at, node, bytes;
+    int n_events = 0, n_nodes = 1, at, node, bytes;
     char sign;
-    for (; sscanf(text, "%d%c%d %n", &at, &sign, &node, &bytes) == 3; text += bytes)
+    for (; sscanf(text, "%d%c%d %n", &at, &sign, &node, &bytes) == 3; text += bytes) {
         event[n_events++] = (pod_node_event){at * second, node, sign == '-'};
-    POD_CHECK_OK(pod_nodes_list(event, n_events, n, needed, &nodes));
-    if (nodes) r = pod_job_sim_run(p, nodes, 1, 0);
+        if (node >= n_nodes) n_nodes = node + 1;
+    }
+    POD_NEED_OK(pod_nodes_list(event, n_events, n_nodes, needed, &nodes));
+    const pod_job_sim r = pod_job_sim_run(p, nodes, 1, 0);
     pod_nodes_destroy(nodes);
     return r;
 }
@@ -241,7 +221,7 @@ static void by_hand(void)
         if (c->write == 0) p.save = 7 * second;
         p.fault = f;
         POD_CHECK_OK(pod_faults_parse(c->faults, f, &p.n_faults));
-        const pod_job_sim r = run(&p, c->events, c->n_nodes, c->n_needed);
+        const pod_job_sim r = run(&p, c->events, c->n_needed);
         check(c->name, &r, c->want);
     }
 }
@@ -258,7 +238,7 @@ static void given_up(void)
         e[2 * i + 1] = (pod_node_event){30 * (i + 1) * second, 0, false};
     }
     p.limit = 1000 * second;
-    POD_CHECK_OK(pod_nodes_list(e, 2 * N, 1, 1, &nodes));
+    POD_NEED_OK(pod_nodes_list(e, 2 * N, 1, 1, &nodes));
     pod_job_sim r = pod_job_sim_run(&p, nodes, 1, 0);
     CU_ASSERT(!r.is_finished);
     CU_ASSERT_EQUAL(r.allocated, p.limit);
@@ -266,7 +246,7 @@ static void given_up(void)
     CU_ASSERT_EQUAL(r.n_failures, 33);
     pod_nodes_destroy(nodes);
     /* Its node never comes. */
-    r = run(&p, "0-0", 1, 1);
+    r = run(&p, "0-0", 1);
     CU_ASSERT(!r.is_finished);
     CU_ASSERT_EQUAL(r.allocated, 0);
     CU_ASSERT_EQUAL(r.waiting, p.limit);
@@ -330,7 +310,7 @@ static void model_without_failures(void)
         p.n_steps = cases[i].n_steps;
         p.every = cases[i].every;
         p.write = cases[i].write * second;
-        const pod_job_sim r = run(&p, "", 1, 1);
+        const pod_job_sim r = run(&p, "", 1);
         pod_job_model m = model_of(&p, 0);
         CU_ASSERT_DOUBLE_EQUAL(pod_job_model_wall_s(&m), cases[i].wall_s, 1e-9);
         CU_ASSERT_EQUAL(r.allocated, (pod_stamp)cases[i].wall_s * second);
@@ -365,8 +345,7 @@ static void check_seeds(const setting *s)
                                 .limit = INT64_MAX / 4};
     const pod_job_model m = model_of(&p, s->mtbf_s);
     double goodput = 0, wall_s = 0, failures = 0;
-    POD_CHECK_OK(pod_nodes_draw(&drawn, s->n_nodes + s->n_spares, s->n_nodes, &nodes));
-    if (!nodes) return;
+    POD_NEED_OK(pod_nodes_draw(&drawn, s->n_nodes + s->n_spares, s->n_nodes, &nodes));
     for (uint32_t job = 0; job < N_SEEDS; job++) {
         const pod_job_sim r = pod_job_sim_run(&p, nodes, 7, job);
         POD_CHECK(r.is_finished, "%s: job %u did not finish", s->name, job);
@@ -405,9 +384,8 @@ static void same_seed_same_job(void)
     const pod_job_sim_plan p = ten_steps();
     pod_nodes *a = NULL, *b = NULL;
     int n_differ = 0;
-    POD_CHECK_OK(pod_nodes_draw(&drawn, 66, 64, &a));
-    POD_CHECK_OK(pod_nodes_draw(&drawn, 66, 64, &b));
-    if (!a || !b) return;
+    POD_NEED_OK(pod_nodes_draw(&drawn, 66, 64, &a));
+    POD_NEED_OK(pod_nodes_draw(&drawn, 66, 64, &b));
     for (uint32_t job = 0; job < 50; job++) {
         const pod_job_sim x = pod_job_sim_run(&p, a, 3, job), y = pod_job_sim_run(&p, a, 3, job),
                           z = pod_job_sim_run(&p, b, 3, job),
@@ -432,8 +410,7 @@ static void mean_time_between_faults(void)
         const pod_nodes_drawn drawn = {50, shapes[s], 0};
         pod_nodes *nodes = NULL;
         int64_t n = 0;
-        POD_CHECK_OK(pod_nodes_draw(&drawn, N, N, &nodes));
-        if (!nodes) continue;
+        POD_NEED_OK(pod_nodes_draw(&drawn, N, N, &nodes));
         pod_nodes_begin(nodes, 1, 0);
         const pod_stamp end = 5000 * second;
         pod_stamp now = pod_nodes_take(nodes, 0, end);
@@ -491,8 +468,7 @@ static void any_plan_closes(void)
         const pod_nodes_drawn drawn = {1e-9 * (double)(1 + UP_TO(200000)), 0.5 + (double)UP_TO(2),
                                        1e-9 * (double)(UP_TO(2) * UP_TO(20000))};
         pod_nodes *nodes = NULL;
-        POD_CHECK_OK(pod_nodes_draw(&drawn, needed + (int)UP_TO(3), needed, &nodes));
-        if (!nodes) return;
+        POD_NEED_OK(pod_nodes_draw(&drawn, needed + (int)UP_TO(3), needed, &nodes));
         const pod_job_sim x = pod_job_sim_run(&p, nodes, 1, i);
         CU_ASSERT(x.is_finished ? x.n_kept == p.n_steps && x.allocated + x.waiting <= p.limit
                                 : x.allocated + x.waiting == p.limit);
@@ -527,9 +503,8 @@ static void quiet_intervals_pass_at_once(void)
             for (int up = 1; up >= 0; up--)
                 quiet[n_quiet++] = busy[n_busy++] = (pod_node_event){at, 0, up != 0};
         }
-        POD_CHECK_OK(pod_nodes_list(quiet, n_quiet, 2, 1, &a));
-        POD_CHECK_OK(pod_nodes_list(busy, n_busy, 2, 1, &b));
-        if (!a || !b) return;
+        POD_NEED_OK(pod_nodes_list(quiet, n_quiet, 2, 1, &a));
+        POD_NEED_OK(pod_nodes_list(busy, n_busy, 2, 1, &b));
         const pod_job_sim x = pod_job_sim_run(&p, a, 1, 0), y = pod_job_sim_run(&p, b, 1, 0);
         POD_CHECK(memcmp(x.by_span, y.by_span, sizeof x.by_span) == 0 && x.waiting == y.waiting &&
                       x.n_kept == y.n_kept && x.n_lost == y.n_lost && x.n_saves == y.n_saves &&

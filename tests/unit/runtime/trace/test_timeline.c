@@ -8,12 +8,15 @@
 
 static const pod_time ms = 1000000000; /* picoseconds */
 
+static void end_timeline(void *tl) { pod_timeline_destroy(tl); }
+
 static pod_timeline *make(int64_t max_steps, int64_t max_events, int64_t kept)
 {
     pod_timeline *tl = NULL;
     pod_timeline_plan plan = {
         .rank = 3, .max_steps = max_steps, .max_events = max_events, .kept_steps = kept};
-    POD_CHECK_OK(pod_timeline_create(&plan, &tl));
+    POD_NEED_OK(pod_timeline_create(&plan, &tl));
+    pod_test_at_end(end_timeline, tl);
     return tl;
 }
 
@@ -47,7 +50,6 @@ static void a_step_closes(void)
     CU_ASSERT_EQUAL(row->other, 2 * ms); /* 10 - 8 */
     CU_ASSERT_EQUAL(row->end - row->begin, 10 * ms);
     CU_ASSERT_EQUAL(row->n_dropped, 0);
-    pod_timeline_destroy(tl);
 }
 
 static void dropped_events_count_as_other(void)
@@ -59,7 +61,6 @@ static void dropped_events_count_as_other(void)
     CU_ASSERT_EQUAL(row->n_dropped, 3);
     CU_ASSERT_EQUAL(row->other, 4 * ms); /* 10 - (1 + 2 + 3) */
     CU_ASSERT_EQUAL(row->comm, 0);
-    pod_timeline_destroy(tl);
 }
 
 static void last_steps_are_kept(void)
@@ -92,7 +93,6 @@ static void last_steps_are_kept(void)
         CU_ASSERT(n == 6 && memcmp(step, events + 6 * i, 6 * sizeof *step) == 0);
     }
     free(events);
-    pod_timeline_destroy(tl);
 }
 
 static void steps_allocate_nothing(void)
@@ -101,7 +101,6 @@ static void steps_allocate_nothing(void)
     const long before = pod_alloc_count();
     for (int64_t step = 0; step < 100; step++) add_step(tl, step, 10 * step, 9);
     CU_ASSERT_EQUAL(pod_alloc_count(), before);
-    pod_timeline_destroy(tl);
 }
 
 /* Tracks are threads of their lane; the end of a step takes what they have. */
@@ -142,7 +141,6 @@ static void deeds(void)
     CU_ASSERT_EQUAL(pod_timeline_copy_beside(tl, e), 3);
     add_step(tl, 3, 50, 10);
     free(e);
-    pod_timeline_destroy(tl);
 }
 
 /* Of more deeds than there is room for the latest stay. */
@@ -157,7 +155,6 @@ static void latest_deeds(void)
     CU_ASSERT(e[0].step == 6 && e[room - 1].step == room + 5);
     CU_ASSERT(e[0].lane == POD_LANE_FILE && e[0].thread == 0);
     free(e);
-    pod_timeline_destroy(tl);
 }
 
 static void too_many_steps(void)
@@ -207,7 +204,6 @@ static void statistics(void)
     POD_CHECK_OK(pod_step_stats_of(rows, 0, &s));
     CU_ASSERT_EQUAL(s.step.n, 0);
     CU_ASSERT_EQUAL(pod_step_share(&s, POD_PHASE_FORWARD), 0.0);
-    pod_timeline_destroy(tl);
 }
 
 static void spread_of_few(void)

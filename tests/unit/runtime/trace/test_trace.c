@@ -52,12 +52,7 @@ static int make_step(pod_event *e, int rank, int64_t at)
     return n;
 }
 
-static const char *trace_path(void)
-{
-    static char path[600];
-    snprintf(path, sizeof path, "%s/timeline.json", pod_test_dir());
-    return path;
-}
+static const char *trace_path(void) { return pod_test_path("timeline.json"); }
 
 static pod_trace *opened(const int rank[], int n_ranks, pod_time origin)
 {
@@ -82,11 +77,14 @@ static pod_trace_counts judged(void)
     return c;
 }
 
-static cJSON *read_back(pod_arena *a, char **text)
+static void end_json(void *root) { cJSON_Delete(root); }
+
+static const cJSON *read_back(char **text)
 {
-    POD_CHECK_OK(pod_file_read_text(a, trace_path(), 1 << 20, text));
+    POD_NEED_OK(pod_file_read_text(pod_test_arena(), trace_path(), 1 << 20, text));
     cJSON *root = cJSON_Parse(*text);
     POD_CHECK(root != NULL, "not JSON: %s", *text);
+    pod_test_at_end(end_json, root);
     return root;
 }
 
@@ -147,7 +145,7 @@ static void slices(void)
     CU_ASSERT_EQUAL(c.slices, 2 * 2 * (8 + 1));
     CU_ASSERT_EQUAL(c.steps, 4);
     char *text;
-    cJSON *root = read_back(pod_test_arena(), &text);
+    const cJSON *root = read_back(&text);
     const cJSON *step = find(root, "X", "step 5", 0), *conv = find(root, "X", "conv1", 0);
     const cJSON *wait = find(root, "X", "WAIT_FOR_DATA", 0);
     CU_ASSERT(step && wait && conv);
@@ -169,7 +167,6 @@ static void slices(void)
     CU_ASSERT_STRING_EQUAL(
         text_in(cJSON_GetObjectItem(find(root, "M", "process_labels", 0), "args"), "labels"),
         "attempt 2");
-    cJSON_Delete(root);
 }
 
 /* Rank 1 comes 170 us late to A and B; rank 0 was waiting for A since 50, and for B from 260 on
@@ -179,7 +176,7 @@ static void arrows(void)
     write_two_ranks();
     CU_ASSERT_EQUAL(judged().arrows, 2);
     char *text;
-    cJSON *root = read_back(pod_test_arena(), &text);
+    const cJSON *root = read_back(&text);
     const cJSON *tail = find(root, "s", "allreduce ring #1", 0);
     const cJSON *head = find(root, "f", "allreduce ring #1", 0);
     CU_ASSERT_PTR_NULL(find(root, "s", "allreduce tree #2", 0));
@@ -190,7 +187,6 @@ static void arrows(void)
         CU_ASSERT_EQUAL(number(tail, "id"), number(head, "id"));
         CU_ASSERT_STRING_EQUAL(text_in(head, "bp"), "e");
     }
-    cJSON_Delete(root);
 }
 
 /* Of rank 0, step 5: A from 30 to 260, B from 40 to 265. */
@@ -200,14 +196,13 @@ static void counters(void)
     write_two_ranks();
     CU_ASSERT_EQUAL(judged().counters, 2 * 2 * 4);
     char *text;
-    cJSON *root = read_back(pod_test_arena(), &text);
+    const cJSON *root = read_back(&text);
     for (int k = 0; k < 4; k++) {
         const cJSON *c = find(root, "C", "bytes in flight", k);
         CU_ASSERT_EQUAL(number(c, "pid"), 0);
         CU_ASSERT_EQUAL(cut(c), 1000 * at[k]);
         CU_ASSERT_EQUAL(number(cJSON_GetObjectItem(c, "args"), "bytes"), bytes[k]);
     }
-    cJSON_Delete(root);
 }
 
 static void deeds(void)
@@ -240,13 +235,12 @@ static void deeds(void)
     const pod_trace_counts c = judged();
     CU_ASSERT(c.ranks == 1 && c.slices == 2 && c.data == 1 && c.file == 1 && c.instants == 1);
     char *text;
-    cJSON *root = read_back(pod_test_arena(), &text);
+    const cJSON *root = read_back(&text);
     const cJSON *batch = find(root, "X", "batch 12", 0);
     CU_ASSERT(cut(batch) == 0 && number(batch, "dur") == 12); /* the origin is -5 us */
     CU_ASSERT_EQUAL(number(batch, "pid"), 3);
     CU_ASSERT_EQUAL(cut(find(root, "i", "fault 9", 0)), 9000);
     CU_ASSERT_PTR_NOT_NULL(find(root, "X", "save: copy 11", 0));
-    cJSON_Delete(root);
 }
 
 /* Slices without a gap between them, at times that a double does not hold: in whole nanoseconds as
@@ -286,7 +280,6 @@ static void simulated_work(void)
     const pod_trace_part part = {.end = 300 * us, .event = own, .n = make_step(own, 0, 0)};
     for (int n_joined = 2; n_joined >= 0; n_joined -= 2) {
         pod_trace *t = NULL;
-        pod_arena *a = pod_test_arena();
         char *text;
         work[0].n_joined = n_joined;
         POD_CHECK_OK(pod_mesh_parse("1x1", &program.mesh));
@@ -294,7 +287,7 @@ static void simulated_work(void)
         POD_CHECK_OK(pod_trace_put_step(t, &part));
         POD_CHECK_OK(pod_trace_close(t));
         CU_ASSERT_EQUAL(judged().slices, 8 + (n_joined > 0));
-        cJSON *root = read_back(a, &text);
+        const cJSON *root = read_back(&text);
         const cJSON *conv = cJSON_GetObjectItem(find(root, "X", "conv1", 0), "args");
         const cJSON *start = cJSON_GetObjectItem(find(root, "X", "a", 0), "args");
         CU_ASSERT_EQUAL(conv != NULL, n_joined > 0);
@@ -306,7 +299,6 @@ static void simulated_work(void)
             CU_ASSERT_EQUAL(number(conv, "joined"), 2);
             CU_ASSERT_PTR_NULL(cJSON_GetObjectItem(conv, "kernel"));
         }
-        cJSON_Delete(root);
     }
 }
 

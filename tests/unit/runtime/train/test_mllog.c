@@ -16,14 +16,7 @@
 
 static const pod_mllog_left anew; /* nothing is left */
 
-static const char *at(const char *name)
-{
-    static char path[4][600];
-    static int turn;
-    turn = (turn + 1) % 4;
-    snprintf(path[turn], sizeof path[turn], "%s/%s", pod_test_dir(), name);
-    return path[turn];
-}
+static const char *at(const char *name) { return pod_test_path("%s", name); }
 
 static void write_run(pod_mllog *l)
 {
@@ -133,7 +126,7 @@ static void each_line_is_needed(void)
     char *text, why[512];
     POD_CHECK_OK(pod_file_read_text(pod_test_arena(), make_log(), 1 << 20, &text));
     stop_time(text);
-    const char *lines[64];
+    const char *lines[64] = {0};
     const int n = split_lines(text, lines, 64);
     CU_ASSERT_EQUAL(n, 28); /* 9 + 8 + 2 x 5 + 1 */
     const char *path = at("cut.txt");

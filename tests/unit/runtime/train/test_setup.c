@@ -57,21 +57,23 @@ typedef struct bench {
     pod_status status;
 } bench;
 
+static void end_config(void *c) { pod_config_destroy(c); }
+
 static bench set_up(int n_ranks, const char *const options[])
 {
     enum { MAX_OPTIONS = 40 };
     static const pod_command_form train = {.name = "train", .bit = POD_CMD_TRAIN, .args = ""};
     char *no_environment[] = {NULL}, *argv[MAX_OPTIONS];
     int argc = 0;
-    bench b = {.status = POD_E_NOMEM};
-    b.arena = pod_test_arena();
+    bench b = {.arena = pod_test_arena()};
     while (options[argc]) {
         argv[argc] = pod_arena_text(b.arena, "%s", options[argc]);
         argc++;
     }
-    POD_CHECK_OK(pod_config_from_args(&train, argc, argv, no_environment, &b.config));
+    POD_NEED_OK(pod_config_from_args(&train, argc, argv, no_environment, &b.config));
+    pod_test_at_end(end_config, b.config);
     pod_error_set("");
-    if (b.config) b.status = pod_setup_from(b.config, n_ranks, 2, b.arena, &b.setup);
+    b.status = pod_setup_from(b.config, n_ranks, 2, b.arena, &b.setup);
     return b;
 }
 
@@ -84,7 +86,6 @@ static void to_evaluate(void)
     POD_CHECK(b.status == POD_E_INVALID, "%s", pod_status_name(b.status));
     POD_CHECK_OK(pod_setup_to_evaluate(b.config, 3, 3, b.arena, &b.setup));
     CU_ASSERT_EQUAL(pod_setup_evaluation(&b.setup, 256).batch, 261);
-    pod_config_destroy(b.config);
 }
 
 /* As many batches as of training's, none with more empty rows than cores and micro-steps make. */
@@ -109,7 +110,6 @@ static void evaluations(void)
         POD_CHECK(eval.compile.accumulate == b.setup.compile.accumulate &&
                       eval.batch <= b.setup.batch,
                   "row %zu: more than its batch differs", i);
-        pod_config_destroy(b.config);
     }
 }
 
@@ -179,7 +179,6 @@ static void test_fields(void)
                                "allreduce:0-:ring");
         CU_ASSERT_EQUAL(pod_mesh_size(&s->compile.mesh), 4);
     }
-    pod_config_destroy(b.config);
 }
 
 static void test_defaults(void)
@@ -193,7 +192,6 @@ static void test_defaults(void)
     CU_ASSERT_EQUAL(b.setup.steps, 0);
     CU_ASSERT_STRING_EQUAL(pod_coll_rules_print(b.arena, b.setup.compile.rules),
                            POD_COLL_RULES_DEFAULT);
-    pod_config_destroy(b.config);
 }
 
 static void test_refusals(void)
@@ -220,7 +218,6 @@ static void test_refusals(void)
         bench b = SET_UP(4, first, second ? second + 1 : NULL);
         POD_CHECK(b.status == POD_E_INVALID && strstr(pod_error_text(), rows[i].part),
                   "%s: %s '%s'", rows[i].option, pod_status_name(b.status), pod_error_text());
-        pod_config_destroy(b.config);
     }
 }
 
