@@ -24,7 +24,8 @@
  *
  * Cost: 4 times the bytes of float32, in memory and in messages.
  *
- * -0 is the neutral element, and its bytes are all 0; a sum is -0 if every addend is. A sum with a NaN, or with infinities of both signs, is the quiet NaN 0x7fc00000.
+ * The neutral element is -0, and its bytes are all 0; a sum is -0 if every addend is. A sum with a
+ * NaN, or with infinities of both signs, is the quiet NaN 0x7fc00000.
  *
  * Demmel and Nguyen, "Fast reproducible floating-point summation", ARITH 2013; Ahrens, Demmel and
  * Nguyen, "Algorithms for efficient reproducible floating point summation", ACM TOMS 2020. There
