@@ -1,6 +1,6 @@
-/* Binned sums under AVX-512, for combine_simd.c: with the bits of
- * the reference. A vector is four elements as they lie in memory (high, low, high, low, ...) where they are
- * added, eight 64-bit numbers of one kind where they are converted. */
+/* Binned sums under AVX-512, for combine_simd.c, with the bits of the reference. For additions a
+ * vector holds four elements as in memory (high, low, high, low, ...); for conversions it holds
+ * eight `high` or eight `low`. */
 #ifndef MINIPOD_KERNELS_COMBINE_BINNED_AVX512_H
 #define MINIPOD_KERNELS_COMBINE_BINNED_AVX512_H
 
@@ -29,7 +29,7 @@ POD_INLINE void binned_store(void *data, int64_t i, int n, __m512i v)
         _mm512_mask_storeu_epi64(p, (__mmask8)((1u << 2 * n) - 1u), v);
 }
 
-/* pod_binned_add. */
+/* pod_binned_add of four elements. */
 POD_INLINE __m512i binned_sum(__m512i a, __m512i b)
 {
     const __m512i top = _mm512_set1_epi64(POD_BINNED_TOP);
@@ -78,7 +78,7 @@ static inline void binned_add_all(int64_t count, int n_in, const void *const in[
                      n_out, out);
 }
 
-/* Eight of each kind, and the two vectors that hold them in memory. */
+/* Eight elements with high and low apart; put and get convert to and from the order of memory. */
 typedef struct binned_8 {
     __m512i high, low;
 } binned_8;
@@ -111,7 +111,7 @@ POD_INLINE binned_8 binned_split(__m512i bits)
     const __m512i fraction = _mm512_and_si512(bits, binned_all(0x7fffff));
     const __m512i whole = _mm512_mask_or_epi64(fraction, normal, fraction, binned_all(0x800000));
     const __m512i shift = _mm512_mask_sub_epi64(exponent, normal, exponent, binned_all(1));
-    /* 205 / 2^13 divides what is below 256 by 40. */
+    /* x 205 / 2^13 is x / 40 for x < 256. */
     const __m512i bin = _mm512_srli_epi64(_mm512_mul_epu32(shift, binned_all(205)), 13);
     const __m512i in_bin =
         _mm512_sub_epi64(shift, _mm512_mul_epu32(bin, binned_all(POD_BINNED_WIDTH)));
@@ -146,9 +146,9 @@ static inline void binned_from_f32(int64_t count, const void *from, void *to)
     for (; i < count; i++) ((pod_binned *)to)[i] = pod_binned_from_f32(f[i]);
 }
 
-/* pod_binned_to_f32 of finite sums. Where both bins do not fit 64 bits, what is below two bits of
- * the lower one only tells whether it is there; the conversion rounds far above. The scaling is
- * exact or overflows: what becomes subnormal is a whole number of 2^-149. */
+/* pod_binned_to_f32 of finite sums. If both bins do not fit 64 bits, only two bits of the lower one
+ * are used, and a sticky bit for the rest; the conversion rounds far above these. The scaling is
+ * exact or overflows, because a subnormal result is a multiple of 2^-149. */
 POD_INLINE __m256 binned_join(binned_8 x)
 {
     enum { CUT = POD_BINNED_WIDTH - 2 };

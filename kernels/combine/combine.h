@@ -1,11 +1,11 @@
-/* What collectives do to elements: combine what came with what is here, combine what lies in many
- * places, change the type. Types are f32, bf16, f16, f64, the integers, and binned
- * (kernels/base/binned.h), which has sums alone.
+/* The arithmetic of collectives: combining received with local elements, combining many arrays, and
+ * converting types. Types are f32, bf16, f16, f64, the integers, and binned
+ * (kernels/base/binned.h), for which only sums exist.
  *
  * bf16 and f16 are combined in float32 and rounded once, when they are stored. Sums and products of
- * integers wrap. The larger of two numbers is a > b ? a : b, so b where one is NaN. Every set gives
- * the same bits, and reads each input and writes each output once; memory beyond the caches is worth
- * that. */
+ * integers wrap. The maximum of a and b is a > b ? a : b, so that it is b if one is NaN; likewise
+ * the minimum. Every set gives the same bits, reads each input once and writes each output once, to
+ * save memory traffic. */
 #ifndef MINIPOD_KERNELS_COMBINE_COMBINE_H
 #define MINIPOD_KERNELS_COMBINE_COMBINE_H
 
@@ -21,30 +21,30 @@ typedef enum pod_redop {
     POD_PROD,
     POD_MAX,
     POD_MIN,
-    POD_AVG, /* combined as a sum, which pod_combine_divide makes the average of */
+    POD_AVG, /* combined as a sum; pod_combine_divide then divides it */
     POD_N_OPS
 } pod_redop;
 
 const char *pod_redop_name(pod_redop op); /* "sum" */
-/* Why elements of type t have no such operation, or NULL. */
+/* Returns NULL if `op` exists for type t, else the reason why not. */
 const char *pod_redop_why_not(pod_redop op, pod_dtype t);
 
 typedef struct pod_combine {
     const char *name;
     uint32_t needs; /* POD_CPU_ bits */
-    /* sum = own + from, all (count), of f32, bf16 and binned. `from` has type t; own and sum have
-     * t_sum, which is t or, for bf16, f32. own may be sum. */
+    /* sum = own + from, all (count), for f32, bf16 and binned. `from` has type t; own and sum have
+     * type t_sum, which is t or, for bf16, f32. own may equal sum. */
     void (*add)(int64_t count, pod_dtype t, const void *from, pod_dtype t_sum, const void *own,
                 void *sum);
-    /* out[k] = in[0] + in[1] + ..., for every k, added in this order; all (count) of type t, as in
-     * `add`. An output may be an input; otherwise they do not overlap. At most
+    /* out[k] = in[0] + in[1] + ..., for every k, added in this order; all (count) of a type t of
+     * `add`. An output may equal an input; otherwise they do not overlap. n_in is at most
      * POD_COMBINE_MAX_INPUTS. */
     void (*add_all)(int64_t count, pod_dtype t, int n_in, const void *const in[], int n_out,
                     void *const out[]);
-    /* to = from in another type, or the same: f32 to and from bf16, f16 and binned, and t to t. */
+    /* to = from, converted: f32 to and from bf16, f16 and binned, or any t to t. */
     void (*convert)(int64_t count, pod_dtype t_from, const void *from, pod_dtype t_to, void *to);
-    /* out = own with from by `op`, all (count) of type t, which is f32, f64 or an integer. own may
-     * be out. */
+    /* out = own op from, all (count) of type t, which is f32, f64 or an integer. own may equal
+     * out. */
     void (*fold)(int64_t count, pod_redop op, pod_dtype t, const void *from, const void *own,
                  void *out);
 } pod_combine;
@@ -53,14 +53,15 @@ typedef struct pod_combine {
 const pod_combine *const *pod_combine_sets(void);
 const pod_combine *pod_combine_pick(uint32_t cpu);
 
-/* `add` by any operation, of any type that has it (pod_redop_why_not); t_out may be f32 for f16 too. */
+/* Like `add` for any operation and any type that has it (pod_redop_why_not). t_out may be f32 also
+ * for f16. */
 void pod_combine_two(const pod_combine *k, pod_redop op, int64_t count, pod_dtype t,
                      const void *from, pod_dtype t_out, const void *own, void *out);
-/* `add_all` likewise. */
+/* Like `add_all`, likewise. */
 void pod_combine_all(const pod_combine *k, pod_redop op, int64_t count, pod_dtype t, int n_in,
                      const void *const in[], int n_out, void *const out[]);
-/* Each of `count` elements divided by n: bf16 and f16 in float32, rounded once; integers toward 0.
- * Not of binned. */
+/* Divides each of `count` elements by n: bf16 and f16 in float32, rounded once; integers toward 0.
+ * Not for binned. */
 void pod_combine_divide(const pod_combine *k, int64_t count, pod_dtype t, int n, void *data);
 
 #endif

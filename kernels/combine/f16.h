@@ -1,7 +1,8 @@
 /* IEEE binary16, "half": 5 bits of exponent, 10 of fraction.
  *
- * From float32 to nearest, ties to even; overflow becomes infinity, subnormals stay, a NaN keeps
- * the upper bits of its payload and becomes quiet: what the instructions of F16C do. */
+ * Conversion from float32 rounds to nearest, ties to even. Overflow becomes infinity, subnormals
+ * are kept, a NaN becomes quiet and keeps the upper bits of its payload, as with the instructions
+ * of F16C. */
 #ifndef MINIPOD_KERNELS_COMBINE_F16_H
 #define MINIPOD_KERNELS_COMBINE_F16_H
 
@@ -38,7 +39,7 @@ static inline pod_f16 pod_f16_from_f32(float f)
     if (magnitude > 0x7f800000)
         return (pod_f16){(uint16_t)(sign | 0x7e00 | (magnitude >> 13 & 0x3ff))};
     if (magnitude >= 0x477ff000) return (pod_f16){(uint16_t)(sign | 0x7c00)};
-    if (magnitude < 0x38800000) { /* subnormal: the sum's last place is 2^-24 */
+    if (magnitude < 0x38800000) { /* subnormal: the last bit of the sum is 2^-24 */
         float whole;
         memcpy(&whole, &magnitude, sizeof whole);
         whole += 0.5f;

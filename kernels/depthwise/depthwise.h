@@ -1,15 +1,15 @@
-/* 2-D depthwise convolution of images, each channel with a filter of its own, forward and both
+/* 2-D depthwise convolution of images (each channel has its own filter), forward and both
  * gradients.
  *
  *   x  (N, H, W, C)    input           w (R, S, C)      filters
  *   y  (N, P, Q, C)    output
  *   y[n,p,q,c] = sum over r,s of x[n, p*stride - pad_h + r, q*stride - pad_w + s, c] * w[r,s,c]
  *
- * where x is 0 outside the image. pad_h and pad_w are the rows and columns before the image; what
- * is needed behind it follows from P and Q. x, y, w and their gradients share one element type,
- * float32 or bfloat16, except the weight gradient, which is always float32; products accumulate in
- * float32, and in the weight gradient of a fast set no term passes more than POD_DEPTHWISE_CHAIN
- * roundings before it goes to a double.
+ * where x is 0 outside the image. pad_h and pad_w are the rows and columns of padding before the
+ * image; the padding behind it follows from P and Q. x, y, w and their gradients share one element
+ * type, float32 or bfloat16, except the weight gradient, which is always float32. Products
+ * accumulate in float32; in the weight gradient of a fast set each term is rounded at most
+ * POD_DEPTHWISE_CHAIN times before it is added to a double.
  *
  *   pass            a    b    out
  *   FORWARD         x    w    y
@@ -18,13 +18,13 @@
  *
  * `fused` is a set of POD_DEPTHWISE_ bits:
  *
- *   SUMS   FORWARD only: sum[c] and sum_sq[c], of y as stored and of its square, over all n, p, q;
- *          kept like the weight gradient
+ *   SUMS   FORWARD only: also sum[c] and sum_sq[c], the sums of y as stored and of its square over
+ *          all n, p, q, accumulated like the weight gradient
  *
- * Every dimension is at least 1, only n may be 0. Windows may lie partly or wholly outside the
- * image. Where an operand is not finite, it is not promised whether the zeros outside the image
- * multiply it (0 * infinity is NaN). The same set gives the same bits each time, wherever the
- * data lies. */
+ * Every dimension is at least 1, except that n may be 0. Windows may be partly or completely
+ * outside the image. If an operand is not finite, it is undefined whether zeros outside the image
+ * are multiplied with it (0 * infinity is NaN). The same set gives the same bits each time, at any
+ * address. */
 #ifndef MINIPOD_KERNELS_DEPTHWISE_DEPTHWISE_H
 #define MINIPOD_KERNELS_DEPTHWISE_DEPTHWISE_H
 
@@ -67,7 +67,7 @@ typedef struct pod_depthwise_call {
 typedef struct pod_depthwise {
     const char *name;
     uint32_t needs;                                          /* POD_CPU_ bits */
-    size_t (*scratch_bytes)(const pod_depthwise_call *call); /* of memory aligned to 64 bytes */
+    size_t (*scratch_bytes)(const pod_depthwise_call *call); /* of scratch, aligned to 64 bytes */
     void (*run)(const pod_depthwise_call *call, void *scratch);
 } pod_depthwise;
 
@@ -75,10 +75,11 @@ typedef struct pod_depthwise {
 const pod_depthwise *const *pod_depthwise_sets(void);
 const pod_depthwise *pod_depthwise_pick(uint32_t cpu);
 
-/* E_SHAPE or E_UNSUPPORTED when the call breaks the contract above; pointers are not looked at. */
+/* Fails with E_SHAPE or E_UNSUPPORTED if the call breaks the contract above; pointers are not
+ * checked. */
 POD_MUST pod_status pod_depthwise_check(const pod_depthwise_call *call);
 
-/* Multiply-adds of any of the three passes, times two. */
+/* Returns the FLOPs of any of the three passes: two per multiply-add. */
 double pod_depthwise_flops(const pod_depthwise_shape *s);
 
 #endif

@@ -1,10 +1,10 @@
-/* Sigmoid, swish and gates: what squeeze-and-excite blocks are made of (Hu et al. 2018;
- * Ramachandran et al. 2017).
+/* Sigmoid, swish and gates, for squeeze-and-excite blocks (Hu et al. 2018; Ramachandran et al.
+ * 2017).
  *
- * `t` is the element type of tensors that travel between layers, POD_F32 or POD_BF16; gates, and
- * what a sigmoid gives, are float32, and so is arithmetic. The sigmoid of a set is within 2^-20 of
- * itself and 2^-120, in a swish that is stored as bf16 within 2^-12; a NaN stays a NaN. Outputs may
- * be the same memory as an input of the same type. */
+ * `t` is the element type of activations, POD_F32 or POD_BF16. Gates, results of sigmoid, and
+ * arithmetic are float32. The sigmoid has a relative error of at most 2^-20, in a swish that is
+ * stored as bf16 2^-12, plus 2^-120 absolute; a NaN stays a NaN. An output may be the same memory
+ * as an input of the same type. */
 #ifndef MINIPOD_KERNELS_GATE_GATE_H
 #define MINIPOD_KERNELS_GATE_GATE_H
 
@@ -18,7 +18,7 @@ typedef struct pod_gate {
     uint32_t needs; /* POD_CPU_ bits */
     /* y = 1 / (1 + e^-x) */
     void (*sigmoid)(int64_t count, pod_dtype t, const void *x, float *y);
-    /* dx = dy y (1 - y), where y is what sigmoid gave. */
+    /* dx = dy y (1 - y), where y is the result of sigmoid. */
     void (*sigmoid_grad)(int64_t count, pod_dtype t, const float *y, const float *dy, void *dx);
     /* y = x sigmoid(x) */
     void (*swish)(int64_t count, pod_dtype t, const void *x, void *y);
@@ -27,12 +27,12 @@ typedef struct pod_gate {
     /* y[n,i,c] = x[n,i,c] gate[n,c], i < rows: the pixels of image n. */
     void (*scale)(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x, const float *gate,
                   void *y);
-    /* dx[n,i,c] = dy[n,i,c] gate[n,c] + d_mean[n,c] / rows, every operation rounded: the gradient of
-     * what was gated, and averaged over its pixels too. */
+    /* dx[n,i,c] = dy[n,i,c] gate[n,c] + d_mean[n,c] / rows, every operation rounded: the gradient
+     * of an x that is gated and also averaged over its pixels. */
     void (*mean_grad)(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *dy,
                       const float *gate, const void *d_mean, void *dx);
-    /* sum[n,c] = sum over i of x[n,i,c] y[n,i,c]. No term passes more than POD_SUM_CHAIN roundings
-     * (simd/loop.h) on its way to a double. */
+    /* sum[n,c] = sum over i of x[n,i,c] y[n,i,c]. Each term is rounded at most POD_SUM_CHAIN times
+     * (simd/loop.h) before it is added to a double. */
     void (*sums)(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x, const void *y,
                  float *sum);
 } pod_gate;

@@ -1,16 +1,16 @@
 /* Matrix products C = op(A) op(B) + beta C, row-major, n_batch times.
  *
  * op(A) is (M, K), op(B) is (K, N), C is (M, N). With trans_a, A is stored (K, M); with trans_b, B
- * is stored (N, K). Leading dimensions count elements from one stored row to the next. A and B are
- * both float32 or both bfloat16; products accumulate in float32 (at least); C is float32 or
- * bfloat16. beta is 0 (C is not read, so it may hold anything) or 1 (float32 C only). Any of M, N,
- * K, n_batch may be 0; K = 0 gives beta C.
+ * is stored (N, K). Leading dimensions are the number of elements from one stored row to the next.
+ * A and B are both float32 or both bfloat16; products accumulate in float32 (at least); C is
+ * float32 or bfloat16. beta is 0 (C is not read and may be uninitialized) or 1 (float32 C only).
+ * Any of M, N, K, n_batch may be 0; K = 0 gives beta C.
  *
- * `fused` is a set of POD_GEMM_ bits: what is done to a result before it is rounded and stored, so
- * that C = max(op(A) op(B) + beta C + bias, 0) with all of them; and whether B comes packed, as
- * the same kernel's `pack` made it for a call that differs at most in M and in the pointers.
+ * `fused` is a set of POD_GEMM_ bits: BIAS and RELU apply before a result is rounded and stored, so
+ * that with both C = max(op(A) op(B) + beta C + bias, 0). PACKED_B says that b was written by the
+ * same kernel's `pack` for a call that differs at most in M and in the pointers.
  *
- * Kernels stand in gemm.def, best first, the reference last; tests and benchmarks walk that
+ * Kernels are listed in gemm.def, best first, the reference last; tests and benchmarks walk that
  * table. */
 #ifndef MINIPOD_KERNELS_GEMM_GEMM_H
 #define MINIPOD_KERNELS_GEMM_GEMM_H
@@ -31,7 +31,7 @@ typedef struct pod_gemm_shape {
 enum {
     POD_GEMM_BIAS = 1 << 0,    /* + bias[n], float32 */
     POD_GEMM_RELU = 1 << 1,    /* max(., 0); a NaN stays */
-    POD_GEMM_PACKED_B = 1 << 2 /* b is what `pack` made; n_batch is 1 */
+    POD_GEMM_PACKED_B = 1 << 2 /* b was written by `pack`; n_batch is 1 */
 };
 
 typedef struct pod_gemm_call {
@@ -51,35 +51,38 @@ typedef struct pod_gemm_kernel {
     const char *name; /* <isa>_<tile> or the library's name: "blas", "ref" */
     uint32_t needs;   /* POD_CPU_ bits */
     const char *(*why_not)(
-        const pod_gemm_call *call); /* NULL: it applies. Pointers are not looked at. Like all
-                                       below, it is code for a CPU that has the `needs`. */
-    /* Why a call that it takes is left to other kernels unless --impl names it; NULL: it is not. */
+        const pod_gemm_call *call); /* NULL: the kernel takes the call. Pointers are not read. Call
+                                       this and all below only on a CPU that has `needs`. */
+    /* Why others are faster for a call that it takes, so that it is used only if --impl names it;
+     * NULL: none is known to be. */
     const char *(*slow)(const pod_gemm_call *call);
-    size_t (*scratch_bytes)(const pod_gemm_call *call); /* of memory aligned to 64 bytes */
+    size_t (*scratch_bytes)(const pod_gemm_call *call); /* of scratch, aligned to 64 bytes */
     /* Cannot fail: the call was checked when the program was built. */
     void (*run)(const pod_gemm_call *call, void *scratch);
-    /* Bytes of packed B, aligned to 64; NULL: this kernel takes no packed B. */
+    /* Returns the bytes of packed B, which is aligned to 64; NULL: this kernel takes no packed
+     * B. */
     size_t (*packed_bytes)(const pod_gemm_call *call);
-    /* B, of type `from` (float32 is rounded where the call is bfloat16) as the call says it lies,
-     * into `packed`. */
+    /* Packs B, of type `from` (float32 is rounded if the call is bfloat16) and with the layout of
+     * the call, into `packed`. */
     void (*pack)(const pod_gemm_call *call, pod_dtype from, const void *b, void *packed);
 } pod_gemm_kernel;
 
 const pod_gemm_kernel *pod_gemm_kernels(int *n); /* best first; the last one is the reference */
 
-/* The kernel of that name, NULL when there is none. */
+/* Returns the kernel of that name, NULL if there is none. */
 const pod_gemm_kernel *pod_gemm_find(const char *name);
 
-/* As kernels/base/choice.h says. Always answers. */
+/* Chooses a kernel (kernels/base/choice.h); never NULL. */
 const pod_gemm_kernel *pod_gemm_pick(const pod_choice *how, const pod_gemm_call *call);
-/* The kind of a call, for rates; and the i-th of all kinds with a call that is typical of it, its
- * pointers left NULL. NULL behind the last. */
+/* pod_gemm_kind returns the kind of a call, for rates. The other returns the i-th kind, with a
+ * typical call whose pointers are NULL; NULL after the last. */
 const char *pod_gemm_kind(const pod_gemm_call *call);
 const char *pod_gemm_kind_at(int i, pod_gemm_call *typical);
-/* Every kernel asked about the call, in the table's order; returns how many. */
+/* Asks every kernel about the call, in the order of the table; returns their number. */
 int pod_gemm_candidates(const pod_gemm_call *call, pod_candidate out[POD_MAX_CANDIDATES]);
 
-/* E_SHAPE or E_UNSUPPORTED when the call breaks the contract above; pointers are not looked at. */
+/* Fails with E_SHAPE or E_UNSUPPORTED if the call breaks the contract above; pointers are not
+ * checked. */
 POD_MUST pod_status pod_gemm_check(const pod_gemm_call *call);
 
 #endif

@@ -1,14 +1,14 @@
-/* Panels of the bfloat16 matrix products: operands packed as AMX tiles read them
- * (kernels/base/simd/tile_amx.h). B lies so for gemm_avx512bf16.c too.
+/* Panels of the bfloat16 matmuls: operands packed for AMX tiles (kernels/base/simd/tile_amx.h).
+ * gemm_avx512bf16.c uses the layout of B too.
  *
- * A step is 32 of k. Two tiles stand in a step, 16 rows of 64 bytes each, one behind the other;
- * what the operand does not have is zero:
+ * A step is 32 values of k. A step has two consecutive tiles of 16 rows of 64 bytes; elements
+ * beyond the operand are zero:
  *
  *   A panel  32 rows m     [step][m = 32][k = 32]
  *   B panel  32 columns n  [step][tile = 2][pair = 16][n = 16][2]: pairs (k, k + 1)
  *
- * A panel that has at most 16 rows or columns may leave its second tile unwritten: nobody reads
- * it. */
+ * In a panel of at most 16 rows or columns the second tile may be uninitialized, because it is not
+ * read. */
 #ifndef MINIPOD_KERNELS_GEMM_GEMM_AMX_H
 #define MINIPOD_KERNELS_GEMM_GEMM_AMX_H
 
@@ -25,27 +25,29 @@ typedef struct pod__amx_block {
     int64_t ld, rows, columns;
 } pod__amx_block;
 
-/* One panel each. B comes from (k, n) or, transposed, from (n, k); A, bfloat16, from (m, k) or,
- * transposed, from (k, m). */
+/* Pack one panel each. B is (k, n) or, transposed, (n, k); A, bfloat16, is (m, k) or, transposed,
+ * (k, m). */
 void pod__amx_pack_b(const pod__amx_block *kn, void *panel);
 void pod__amx_pack_b_transposed(const pod__amx_block *nk, void *panel);
 void pod__amx_pack_a(const pod__amx_block *mk, void *panel);
 void pod__amx_pack_a_transposed(const pod__amx_block *km, void *panel);
 
-/* B's pieces of a block, a panel's part each: the first one, and from one to the next. */
+/* The packed B of a block, one piece per panel: the first piece, and the distance between
+ * pieces. */
 typedef struct pod__b_pieces {
     const char *at;
     int64_t panel_bytes;
 } pod__b_pieces;
 
-/* Packed B where `b` is that, else packed into `room`: steps of the depth for each panel. */
+/* Returns the pieces in `b` if that is packed B, else packs them into `room`, with the steps of the
+ * depth for each panel. */
 pod__b_pieces pod__amx_pieces_of_b(const pod_gemm_call *call, const void *b,
                                    const pod__gemm_block *of, char *room);
-/* All of B, panels as long as k. */
+/* For all of B, with panels as long as k. */
 size_t pod__amx_packed_bytes(const pod_gemm_call *call);
 void pod__amx_pack_whole_b(const pod_gemm_call *call, pod_dtype from, const void *b, void *packed);
 
-/* A^T B with a long k, which goes a way of its own. */
+/* A^T B with a long k, which has an algorithm of its own (gemm_amx_transposed.c). */
 bool pod__amx_is_transposed(const pod_gemm_call *call);
 size_t pod__amx_transposed_bytes(const pod_gemm_call *call);
 void pod__amx_run_transposed(const pod_gemm_call *call, void *scratch);

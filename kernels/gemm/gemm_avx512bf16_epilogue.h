@@ -1,6 +1,6 @@
-/* A square of sums of a bfloat16 matrix product, at most 32 x 32, on its way to memory; with AMX a
- * few rows a step while the next square is multiplied, so that C's lines are fetched in its shadow.
- * Included by files compiled for AVX512_BF16 only. */
+/* Stores a square of sums, at most 32 x 32, of a bfloat16 matmul. With AMX, a few rows are stored
+ * in each step of the next square's multiplication, which hides the fetching of C's lines. Included
+ * by files compiled for AVX512_BF16 only. */
 #ifndef MINIPOD_KERNELS_GEMM_GEMM_AVX512BF16_EPILOGUE_H
 #define MINIPOD_KERNELS_GEMM_GEMM_AVX512BF16_EPILOGUE_H
 
@@ -21,13 +21,13 @@ enum {
 
 static inline int64_t panels(int64_t n) { return (n + PANEL - 1) / PANEL; }
 
-/* All addresses are of the next row. */
+/* All addresses are those of the next row. */
 typedef struct epilogue {
-    const float *sums, *plus, *bias; /* plus: what C held, NULL: it does not count */
+    const float *sums, *plus, *bias; /* plus: previous sums to add, or NULL */
     void *to;
     int64_t plus_ld, to_ld, rows, columns;
     pod_dtype type;
-    bool relu, is_plain; /* plain: whole rows of float32, as they are or added to what `to` holds */
+    bool relu, is_plain; /* plain: full rows of float32, stored or added to `to` without more */
 } epilogue;
 
 POD_INLINE __m512 rectified(__m512 v) /* a NaN stays */
@@ -78,7 +78,7 @@ POD_INLINE void store_plain(epilogue *l, int64_t n, bool adds)
     l->to = to;
 }
 
-/* The next rows of it, `max` at most. */
+/* Stores the next rows, at most `max`. */
 POD_INLINE void run_epilogue(epilogue *l, int64_t max)
 {
     const int64_t n = pod_min(l->rows, max);
@@ -92,8 +92,8 @@ POD_INLINE void run_epilogue(epilogue *l, int64_t max)
     l->rows -= n;
 }
 
-/* The square of `rows` rows at (m, n) of the block, after its part of k. Between parts it waits at
- * `wait`, rows of 32; NULL: in C, which is float32. */
+/* Returns the epilogue of the square of `rows` rows at (m, n) of a block. Between blocks of k its
+ * sums are kept at `wait`, in rows of 32; NULL: in C, which is float32. */
 static inline epilogue epilogue_of(const pod_gemm_call *call, void *c, const pod__gemm_block *of,
                                    int64_t m, int64_t rows, int64_t n, const float *sums,
                                    float *wait)

@@ -1,17 +1,18 @@
-/* The blocks of a matrix product, in the order in which every kernel of ours goes through them: n
- * outermost, then m, then k, whose sums wait from one block to the next. */
+/* The blocks of a matmul, in the order of all of minipod's kernels: n outermost, then m, then k;
+ * sums are kept between blocks of k. */
 #ifndef MINIPOD_KERNELS_GEMM_GEMM_BLOCKS_H
 #define MINIPOD_KERNELS_GEMM_GEMM_BLOCKS_H
 
 #include "kernels/base/arith.h"
 #include "kernels/gemm/gemm.h"
 
-/* Rows m, columns n, depth k. */
+/* A block: rows m, columns n, depth k. */
 typedef struct pod__gemm_block {
     int64_t m, rows, n, columns, k, depth;
 } pod__gemm_block;
 
-/* Sets the extents of a block at (m, n, k), `whole` at most. false: there is none. */
+/* Sets the extents of a block at (m, n, k), at most those of `whole`; false if there is no such
+ * block. */
 static inline bool pod__gemm_block_at(pod__gemm_block *b, const pod__gemm_block *whole,
                                       pod_gemm_shape s)
 {
@@ -21,7 +22,7 @@ static inline bool pod__gemm_block_at(pod__gemm_block *b, const pod__gemm_block 
     return b->m < s.m && b->n < s.n;
 }
 
-/* The block behind b. Where k is 0 there is one for each m and n, which gives beta C. */
+/* Moves b to the next block. If k is 0 there is one block for each m and n, which gives beta C. */
 static inline bool pod__gemm_block_next(pod__gemm_block *b, const pod__gemm_block *whole,
                                         pod_gemm_shape s)
 {

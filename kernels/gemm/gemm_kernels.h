@@ -1,4 +1,4 @@
-/* What the files of this folder give to the table in gemm.c. */
+/* The kernels of this folder, for the table in gemm.c. */
 #ifndef MINIPOD_KERNELS_GEMM_GEMM_KERNELS_H
 #define MINIPOD_KERNELS_GEMM_GEMM_KERNELS_H
 

@@ -1,6 +1,6 @@
-/* Moving numbers into the panels that a matrix product reads, and its results out of them:
- * bfloat16 to float32 and back (as kernels/base/bf16.h says, bit for bit), and overlapping windows
- * of a row packed one below the other. */
+/* Converts elements for the panels of a matmul and back: bfloat16 to float32 and float32 to
+ * bfloat16, with the bits of kernels/base/bf16.h, and overlapping windows of a row copied one below
+ * the other. */
 #ifndef MINIPOD_KERNELS_GEMM_PACK_H
 #define MINIPOD_KERNELS_GEMM_PACK_H
 
@@ -23,7 +23,7 @@ typedef struct pod_pack {
 const pod_pack *const *pod_pack_sets(void);
 const pod_pack *pod_pack_pick(uint32_t cpu);
 
-/* n elements of type t from src[at] on, as float32; and float32 to dst[at] on. */
+/* Load n elements of type t from src[at] on as float32; store float32 to dst[at] on as type t. */
 void pod_pack_load(const pod_pack *pack, pod_dtype t, const void *src, int64_t at, int64_t n,
                    float *out);
 void pod_pack_store(const pod_pack *pack, pod_dtype t, const float *src, int64_t n, void *dst,

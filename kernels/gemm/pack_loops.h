@@ -1,4 +1,4 @@
-/* The loops of pack.h in plain C. A file that includes this compiles them for its instruction set. */
+/* The loops of pack.h in plain C, compiled for the instruction set of the file that includes it. */
 #ifndef MINIPOD_KERNELS_GEMM_PACK_LOOPS_H
 #define MINIPOD_KERNELS_GEMM_PACK_LOOPS_H
 
@@ -17,9 +17,9 @@ static inline void narrow(int64_t n, const float *restrict src, pod_bf16 *restri
     for (int64_t i = 0; i < n; i++) dst[i] = pod_bf16_from_f32(src[i]);
 }
 
-/* One column of all windows, `width` floats wide. With a width known to the compiler each copy is a
- * vector move; going along the windows keeps it from making a call of memcpy of the loop, which for
- * a few dozen floats costs more than the copy. */
+/* Copies one column of all windows, `width` floats wide. With a constant width each copy is a
+ * vector move. Looping over windows prevents the compiler from replacing the loop by a call of
+ * memcpy, which costs more than copying a few dozen floats. */
 static inline void column(int64_t n, int width, const float *restrict src, int64_t step,
                           float *restrict dst, int64_t ld)
 {
@@ -33,7 +33,7 @@ static inline void windows(int64_t n, int64_t run, const float *src, int64_t ste
     int64_t at = 0;
     for (; at + 16 <= run; at += 16) column(n, 16, src + at, step, dst + at, ld);
     if (at == run) return;
-    if (run >= 16) { /* what is left, as a whole column that overlaps the one before */
+    if (run >= 16) { /* the rest, as a full column that overlaps the previous one */
         column(n, 16, src + run - 16, step, dst + run - 16, ld);
         return;
     }

@@ -1,6 +1,6 @@
-/* Layer normalization (Ba, Kiros and Hinton, 2016): each row of (rows, C) by its own mean and
- * variance. x, res, y, dy, dx are (rows, C) of type t; mean and rstd (rows), gamma, beta and their
- * gradients (C) are float32.
+/* Layer normalization (Ba, Kiros and Hinton, 2016): normalizes each row of (rows, C) by its mean
+ * and variance. x, res, y, dy, dx are (rows, C) of type t; mean and rstd (rows), gamma, beta and
+ * their gradients (C) are float32.
  *
  *   apply        s = x, or x + res, rounded to t and stored in sum;
  *                mean = sum_c s / C,  rstd = 1 / sqrt(sum_c (s - mean)^2 / C + eps);
@@ -9,10 +9,10 @@
  *                dx = rstd ((g - a) - h b) [+ more]
  *   grad_params  dgamma[c] = sum_rows dy h,  dbeta[c] = sum_rows dy
  *
- * grad_x and grad_params are given s as x, and read x and dy from memory once each; so does apply x
- * and res, a row staying in the cache while its mean, its variance and its y are made. Sums are
- * kept as in kernels/reduce; they alone differ from set to set, and with them, by roundings, what
- * is made of them. A NaN spoils its own row of y and dx, and its own column of dgamma and dbeta. */
+ * grad_x and grad_params get s as x, and read x and dy from memory once; apply reads x and res
+ * once, because a row stays in the cache while its mean, variance and y are computed. Sums
+ * accumulate as in kernels/reduce; only they, and results computed from them, differ between sets,
+ * by roundings. A NaN affects its own row of y and dx, and its own column of dgamma and dbeta. */
 #ifndef MINIPOD_KERNELS_LAYERNORM_LAYERNORM_H
 #define MINIPOD_KERNELS_LAYERNORM_LAYERNORM_H
 
@@ -25,11 +25,11 @@
 typedef struct pod_layernorm {
     const char *name;
     uint32_t needs; /* POD_CPU_ bits */
-    /* res and sum are given both or are both NULL; sum may be x or res, y may be x */
+    /* res and sum are both given or both NULL; sum may equal x or res, y may equal x */
     void (*apply)(int64_t rows, int64_t c, float eps, pod_dtype t, const void *x, const void *res,
                   const float *gamma, const float *beta, void *sum, void *y, float *mean,
                   float *rstd);
-    /* more may be NULL; dx may be x, dy or more */
+    /* more may be NULL; dx may equal x, dy or more */
     void (*grad_x)(int64_t rows, int64_t c, pod_dtype t, const void *x, const void *dy,
                    const float *mean, const float *rstd, const float *gamma, const void *more,
                    void *dx);

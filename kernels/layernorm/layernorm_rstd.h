@@ -1,4 +1,4 @@
-/* What all sets of kernels/layernorm share. */
+/* Shared by all sets of kernels/layernorm. */
 #ifndef MINIPOD_KERNELS_LAYERNORM_LAYERNORM_RSTD_H
 #define MINIPOD_KERNELS_LAYERNORM_LAYERNORM_RSTD_H
 
@@ -6,7 +6,7 @@
 
 #include "kernels/layernorm/layernorm.h"
 
-/* rstd of the sum of squares about the mean. */
+/* Returns rstd from the sum of squared deviations from the mean. */
 static inline float pod__layernorm_rstd(double sum_sq, int64_t c, float eps)
 {
     return (float)(1 / sqrt(sum_sq / (double)c + (double)eps));

@@ -1,4 +1,4 @@
-/* What the files of this folder give to the table in peak.c. */
+/* The loops of this folder, for the table in peak.c. */
 #ifndef MINIPOD_KERNELS_PEAK_PEAK_KERNELS_H
 #define MINIPOD_KERNELS_PEAK_PEAK_KERNELS_H
 
@@ -9,7 +9,7 @@ double pod__peak_avx512_bf16(int64_t n_rounds);
 double pod__peak_avx512(int64_t n_rounds);
 double pod__peak_avx2(int64_t n_rounds);
 
-/* Where a result goes so that the work behind it has to be done. */
+/* Consumes a result, so that the compiler cannot remove the work. */
 static inline void pod__peak_keep(float x)
 {
     volatile float sink = x;

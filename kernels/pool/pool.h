@@ -1,13 +1,13 @@
 /* Pooling of images, NHWC. x and its gradient (N, H, W, C), y and its gradient (N, P, Q, C), of
  * type t.
  *
- *   max       y = max over the window; places outside the image do not take part; a NaN wins
- *   max_grad  each dy goes to the first place, in row-major order, that holds the window's maximum;
- *             windows that overlap add up (in float32)
+ *   max       y = max over the pixels of the window inside the image; NaN if one of them is NaN
+ *   max_grad  each dy is added (in float32) to the first pixel, in row-major order, that has the
+ *             maximum of its window
  *   mean      y (N, C) = mean over H x W, accumulated in float32
  *   mean_grad dx = dy / (H W)
  *
- * Every set gives the same bits. Nothing is in place. */
+ * Every set gives the same bits. Outputs and inputs do not overlap. */
 #ifndef MINIPOD_KERNELS_POOL_POOL_H
 #define MINIPOD_KERNELS_POOL_POOL_H
 

@@ -1,22 +1,22 @@
-/* Where the windows of pools lie. For kernels/pool only. */
+/* The positions of pooling windows. Private to kernels/pool. */
 #ifndef MINIPOD_KERNELS_POOL_POOL_WINDOWS_H
 #define MINIPOD_KERNELS_POOL_POOL_WINDOWS_H
 
 #include "kernels/pool/pool.h"
 
-/* Along one dimension; empty when end <= begin. */
+/* A range along one dimension; empty if end <= begin. */
 typedef struct pod__range {
     int64_t begin, end;
 } pod__range;
 
-/* The places of the image (`extent` of them) that window `i` looks at. */
+/* Returns the pixels that window `i` covers along a dimension of `extent` pixels. */
 static inline pod__range pod__pool_window(const pod_pool_shape *s, int64_t i, int64_t extent)
 {
     const int64_t begin = i * s->stride - s->pad, end = begin + s->window;
     return (pod__range){begin > 0 ? begin : 0, end < extent ? end : extent};
 }
 
-/* The windows (of `n_windows`) that look at the place. */
+/* Returns the windows, of `n_windows`, that cover the pixel at `place`. */
 static inline pod__range pod__pool_covering(const pod_pool_shape *s, int64_t place,
                                             int64_t n_windows)
 {

@@ -1,6 +1,6 @@
-/* Sums. Accumulated so that the error does not grow with the count beyond a few roundings: partial
- * sums over fixed blocks, combined in double precision. The same set gives the same bits each time,
- * wherever the data lies; sum_sq_wide rounds nothing but the squares. */
+/* Sums. The error is a few roundings and does not grow with the count: partial sums over fixed
+ * blocks are combined in double precision. The same set gives the same bits each time, at any
+ * address. sum_sq_wide rounds only the squares. */
 #ifndef MINIPOD_KERNELS_REDUCE_REDUCE_H
 #define MINIPOD_KERNELS_REDUCE_REDUCE_H
 
@@ -16,7 +16,7 @@ typedef struct pod_reduce {
     uint32_t needs;                                 /* POD_CPU_ bits */
     float (*sum_sq)(int64_t count, const float *x); /* sum of squares, float32 */
     /* Adds the squares, each rounded to float32, to *sum without rounding: the same digits in every
-     * set, whatever the order and the parts. What was in *sum is carried, and is again. */
+     * set, for any order and any split of x. *sum must be carried before, and is after. */
     void (*sum_sq_wide)(int64_t count, const float *x, pod_wide_sum *sum);
     /* sum[c] = sum over rows of x[row,c]; x (rows, C) of type t; float32 out. */
     void (*col_sum)(int64_t rows, int64_t c, pod_dtype t, const void *x, float *sum);

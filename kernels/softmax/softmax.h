@@ -1,19 +1,19 @@
 /* Softmax cross entropy with label smoothing, float32 logits (rows, C), int32 labels (rows).
  *
- * The target of a row is (1 - smoothing) at its label plus smoothing/C everywhere. A row whose
- * label is negative is padding: it counts nowhere and its gradient is 0.
+ * The target of a row is (1 - smoothing) at its label plus smoothing/C everywhere. A row with a
+ * negative label is padding: it is in no sum, and its gradient is 0.
  *
  *   loss     *loss = scale * sum over rows of -sum_c target[c] log softmax(logits)[c]
  *   grad     dlogits[row,c] = scale * (softmax(logits)[c] - target[c])
- *   loss_grad  both, the gradient by a scale of its own, grad_scale: the logits pass once through
- *            memory
+ *   loss_grad  both, the gradient with grad_scale instead of scale; reads the logits from memory
+ *            once
  *   correct  *n = rows whose label's logit is greater than all before it and not less than any
  *            after (the first maximum is the answer); a NaN row is never correct
  *
- * The reference works in double and rounds its results once. The other sets take x - max of a row,
- * its exponential (within 2^-22 of it; 0 below e^-87) and the probabilities in float32, and sums as
- * in kernels/reduce; the logarithm and what is made of it in double. loss_grad gives the bits of
- * loss and of grad, correct the same number in every set. */
+ * The reference computes in double and rounds its results once. The other sets compute x - max of a
+ * row, its exponential (relative error 2^-22; 0 below e^-87) and the probabilities in float32, sums
+ * as in kernels/reduce, and the logarithm and the loss in double. loss_grad gives the bits of loss
+ * and of grad. correct gives the same number in every set. */
 #ifndef MINIPOD_KERNELS_SOFTMAX_SOFTMAX_H
 #define MINIPOD_KERNELS_SOFTMAX_SOFTMAX_H
 

@@ -1,6 +1,5 @@
-/* One pass over a weight (float32, `count` elements): what optimizers do element by element. Norms
- * are apart (kernels/reduce). Weights w and states v, m are read and written in place; g is only
- * read.
+/* The elementwise updates of optimizers, in one pass over a weight (float32, `count` elements).
+ * kernels/reduce computes norms. Weights w and states s, v, m are updated in place; g is only read.
  *
  *   momentum_outer  e = g + decay w;  v = momentum v + e;  d = nesterov ? e + momentum v : v;
  *                   w = w - rate d        (the rate outside: PyTorch's SGD, and the MLPerf
@@ -15,15 +14,16 @@
  *                   v = momentum v + (rate e) / sqrt(s + eps);  w = w - v
  *                                         (Hinton 2012 as in TensorFlow 1: eps inside the root)
  *
- * and where the rate hangs on norms of w and u (LAMB), in two passes, the first one of two:
+ * and for LAMB, whose rate depends on norms of w and u, a first pass (adam_norms or, for exact
+ * sums, adam_direction) and a second one (adam_descend):
  *
  *   adam_norms      m and v as above;  w_sq = sum of w^2,  u_sq = sum of u^2
  *   adam_descend    u of m and v as above;  w = w - rate u
- *   adam_direction  m and v as above;  u is stored, for sums of another kind
+ *   adam_direction  m and v as above;  stores u, of which the caller computes sums
  *
- * Both sums are those of sum_sq in kernels/reduce, to the bit in sets of one name; all else every
- * set gives the same bits: each operation above is rounded to float32, in the order written;
- * division by c is multiplication by 1/c. */
+ * The sums of adam_norms have the bits of sum_sq of the set of the same name in kernels/reduce. All
+ * other results have the same bits in every set: each operation above is rounded to float32, in the
+ * order written; division by c is multiplication by 1/c. */
 #ifndef MINIPOD_KERNELS_UPDATE_UPDATE_H
 #define MINIPOD_KERNELS_UPDATE_UPDATE_H
 

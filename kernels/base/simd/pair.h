@@ -1,11 +1,11 @@
-/* Two vectors at a time: what a family's loops over bf16 and float32 alike are written in. A pair
- * holds POD_VEC2_LANES elements in the order in which the type comes out of memory cheapest:
+/* Pairs of vectors, for loops that serve bf16 and float32 alike. A pair holds POD_VEC2_LANES
+ * elements in the order that is cheapest to load for the type:
  *
  *   f32    | 0 1 2 ... L-1 |   | L L+1 ... 2L-1 |
  *   bf16   | 0 2 4 ...     |   | 1 3 5 ...      |      32 bits at a time, halves told apart
  *
- * so coefficients that meet elements of type t stand in that order too (pod_vec2_spread), and sums
- * come back from it (pod_vec2_fold). Included after the header of an instruction set. */
+ * Coefficients for elements of type t are put into that order too (pod_vec2_spread), and sums are
+ * taken out of it (pod_vec2_fold). Included after the header of an instruction set. */
 #ifndef MINIPOD_KERNELS_BASE_SIMD_PAIR_H
 #define MINIPOD_KERNELS_BASE_SIMD_PAIR_H
 
@@ -42,7 +42,7 @@ POD_INLINE void pod_vec2_store(pod_dtype t, void *data, int64_t i, int n, pod_ve
     pod_vec_store(POD_F32, data, i + first, n - first, x.b);
 }
 
-/* The same, past the caches where pod_goes_past says so. */
+/* The same; past the caches if `past`, the result of pod_goes_past. */
 POD_INLINE void pod_vec2_store_past(pod_dtype t, bool past, void *data, int64_t i, int n,
                                     pod_vec2 x)
 {
@@ -56,7 +56,7 @@ POD_INLINE void pod_vec2_store_past(pod_dtype t, bool past, void *data, int64_t 
     }
 }
 
-/* Asks for the pair that stands `ahead` elements behind element i. */
+/* Prefetches the pair `ahead` elements behind element i. */
 POD_INLINE void pod_vec2_ahead(pod_dtype t, const void *data, int64_t i, int64_t ahead)
 {
     enum { LINE = 64 };
@@ -69,7 +69,7 @@ POD_INLINE int64_t pod_ahead_elements(pod_dtype t)
     return POD_AHEAD_BYTES / (int64_t)pod_dtype_bytes(t);
 }
 
-/* pod_vec2_load of what lies where x > y, and 0 elsewhere. */
+/* Like pod_vec2_load, but 0 in lanes where not x > y. */
 POD_INLINE pod_vec2 pod_vec2_load_where(pod_vec2 x, pod_vec2 y, pod_dtype t, const void *data,
                                         int64_t i, int n)
 {
@@ -83,7 +83,8 @@ POD_INLINE pod_vec2 pod_vec2_load_where(pod_vec2 x, pod_vec2 y, pod_dtype t, con
     return (pod_vec2){pod_vec_select(a, v.a, zero), pod_vec_select(b, v.b, zero)};
 }
 
-/* As pod_vec2_store of elements that were loaded so, or 0: their bits, nothing to be rounded. */
+/* Like pod_vec2_store for elements that were loaded by pod_vec2_load, or 0: stores their bits
+ * without rounding. */
 POD_INLINE void pod_vec2_put_back(pod_dtype t, void *data, int64_t i, int n, pod_vec2 x)
 {
     if (t == POD_BF16)
@@ -92,7 +93,8 @@ POD_INLINE void pod_vec2_put_back(pod_dtype t, void *data, int64_t i, int n, pod
         pod_vec2_store(POD_F32, data, i, n, x);
 }
 
-/* Elements one behind the other, whatever the type; as pod_vec2_load and _store otherwise. */
+/* Like pod_vec2_load and pod_vec2_store, but with elements in the order of memory for both
+ * types. */
 POD_INLINE pod_vec2 pod_vec2_load_flat(pod_dtype t, const void *data, int64_t i, int n)
 {
     const int first = n < POD_VEC_LANES ? n : POD_VEC_LANES;
@@ -106,14 +108,14 @@ POD_INLINE void pod_vec2_store_flat(pod_dtype t, void *data, int64_t i, int n, p
         pod_vec2_store(POD_F32, data, i, n, x);
 }
 
-/* A pair that stands as elements of type t do, one behind the other. */
+/* Puts a pair from the order of type t into the order of memory. */
 POD_INLINE pod_vec2 pod_vec2_flat(pod_dtype t, pod_vec2 x)
 {
     if (t != POD_BF16) return x;
     return (pod_vec2){pod_vec_zip_first(x.a, x.b), pod_vec_zip_second(x.a, x.b)};
 }
 
-/* Whole pairs of coefficients or sums, in the order they stand in. */
+/* Load and store a full pair of coefficients or sums, in the order of memory. */
 POD_INLINE pod_vec2 pod_vec2_at(const float *x, int64_t i)
 {
     return pod_vec2_load(POD_F32, x, i, POD_VEC2_LANES);
@@ -141,14 +143,14 @@ POD_INLINE pod_vec2 pod_vec2_fma(pod_vec2 x, pod_vec2 y, pod_vec2 z) /* x y + z 
     return (pod_vec2){pod_vec_fma(x.a, y.a, z.a), pod_vec_fma(x.b, y.b, z.b)};
 }
 
-/* max(x, 0); a NaN stays, and so does -0. */
+/* max(x, 0); NaN and -0 stay. */
 POD_INLINE pod_vec2 pod_vec2_relu(pod_vec2 x)
 {
     const pod_vec zero = pod_vec_all(0);
     return (pod_vec2){pod_vec_max(zero, x.a), pod_vec_max(zero, x.b)};
 }
 
-/* x where y > 0, else 0. */
+/* x if y > 0, else 0. */
 POD_INLINE pod_vec2 pod_vec2_where_positive(pod_vec2 y, pod_vec2 x)
 {
     const pod_vec zero = pod_vec_all(0);
@@ -163,9 +165,8 @@ POD_INLINE void pod_vec2_add_f64(pod_vec2 x, double *into)
     pod_vec_add_f64(x.b, into + POD_VEC_LANES);
 }
 
-/* Like pod_tile_spread, with the elements in the order that a pair of type t has (top of this
- * file); the last pair is filled up with zeros. `out` has room for POD_TILE_MAX, a whole number of
- * pairs. */
+/* Like pod_tile_spread, with the elements in the order of pairs of type t; the last pair is filled
+ * with zeros. `out` has room for POD_TILE_MAX elements, which is a whole number of pairs. */
 POD_INLINE void pod_vec2_spread(pod_dtype t, const pod_tile *tile, const float *of, float *out)
 {
     const int64_t width = pod_tile_width(tile, tile->rep);
@@ -178,7 +179,7 @@ POD_INLINE void pod_vec2_spread(pod_dtype t, const pod_tile *tile, const float *
     }
 }
 
-/* pod_tile_fold of sums in the order of t. */
+/* Like pod_tile_fold for sums in the order of type t. */
 POD_INLINE double pod_vec2_fold(pod_dtype t, const pod_tile *tile, const double *of, int64_t j)
 {
     double sum = 0;

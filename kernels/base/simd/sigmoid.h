@@ -1,5 +1,4 @@
-/* The sigmoid and swish of pairs of vectors, for the families that work them out. Included after
- * the header of an instruction set. */
+/* Sigmoid and swish of vectors and pairs. Included after the header of an instruction set. */
 #ifndef MINIPOD_KERNELS_BASE_SIMD_SIGMOID_H
 #define MINIPOD_KERNELS_BASE_SIMD_SIGMOID_H
 
@@ -8,8 +7,8 @@
 
 #ifdef POD_SIMD
 
-/* Within 2^-20 of itself and 2^-120; a NaN stays. With e = e^-|x|, which cannot overflow:
- * 1 / (1 + e), or e / (1 + e) below 0. */
+/* The sigmoid with relative error 2^-20, plus 2^-120 absolute; a NaN stays. With e = e^-|x|, which
+ * cannot overflow, it is 1 / (1 + e) for x > 0 and e / (1 + e) otherwise. */
 POD_INLINE pod_vec pod_vec_sigmoid(pod_vec x)
 {
     const pod_vec one = pod_vec_all(1), e = pod_vec_exp(pod_vec_minus_abs(x));
@@ -17,15 +16,16 @@ POD_INLINE pod_vec pod_vec_sigmoid(pod_vec x)
     return pod_vec_mul(part, pod_vec_inverse(pod_vec_add(one, e)));
 }
 
-/* Enough for what is stored as bf16: within 2^-12 of itself and 2^-120; a NaN stays. With
- * t = -x log2 e it is 1 / (1 + 2^t), half the instructions of the one above where a scaling by
- * powers of two saturates; the polynomial is the one whose largest error on [0, 1) is least, 2^-13.7
- * of 2^f, and the reciprocal's is 2^-14. */
+/* The sigmoid with relative error 2^-12, plus 2^-120 absolute, which is enough for bf16; a NaN
+ * stays. With t = -x log2 e it is 1 / (1 + 2^t), half the instructions of the one above if scaling
+ * by powers of two saturates. 2^f on [0, 1) is the minimax polynomial, with error 2^-13.7; the
+ * reciprocal's error is 2^-14. */
 #ifdef __AVX512F__
 POD_INLINE pod_vec pod_vec_sigmoid_short(pod_vec x)
 {
     const __m512 t = _mm512_mul_ps(x, _mm512_set1_ps(-POD_LOG2_E));
-    const __m512 f = _mm512_reduce_ps(t, _MM_FROUND_TO_NEG_INF); /* t - floor(t), of infinities 0 */
+    const __m512 f = _mm512_reduce_ps(t, _MM_FROUND_TO_NEG_INF); /* t - floor(t); 0 for
+                                                                    infinities */
     __m512 p = _mm512_set1_ps(7.802452147e-2f);
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(2.260671556e-1f));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(6.958335638e-1f));
@@ -43,13 +43,13 @@ POD_INLINE pod_vec2 pod_vec2_sigmoid(pod_dtype t, pod_vec2 x)
     return (pod_vec2){pod_vec_sigmoid(x.a), pod_vec_sigmoid(x.b)};
 }
 
-/* x s, s = sigmoid(x), to be stored as t */
+/* x s, s = sigmoid(x), for a result of type t. */
 POD_INLINE pod_vec2 pod_vec2_swish(pod_dtype t, pod_vec2 x)
 {
     return pod_vec2_mul(x, pod_vec2_sigmoid(t, x));
 }
 
-/* s (1 + x (1 - s)), of what is to be stored as t */
+/* s (1 + x (1 - s)), the derivative of swish, for a result of type t. */
 POD_INLINE pod_vec2 pod_vec2_swish_slope(pod_dtype t, pod_vec2 x)
 {
     const pod_vec2 one = pod_vec2_all(1), s = pod_vec2_sigmoid(t, x);

@@ -1,5 +1,5 @@
-/* The vectors of the instruction set that a <family>_simd.c is compiled for: that file is written
- * once, in the words of simd/avx512.h, simd/pair.h and simd/loop.h.
+/* Includes the vectors of the instruction set that a <family>_simd.c is compiled for. That file is
+ * written once, with simd/avx512.h, simd/pair.h and simd/loop.h.
  *
  *   POD_SIMD      avx2, avx512 or avx512_bf16
  *   POD_ISA(x)    the name x_<POD_SIMD>
@@ -21,7 +21,7 @@
 #define POD_JOIN(a, b, c)  POD__JOIN(a, b, c)
 #define POD_ISA(name)      POD_JOIN(name, _, POD_SIMD)
 
-/* Runs a statement in which the compiler knows the type T: POD_BF16 where t is that, else POD_F32. */
+/* Runs a statement in which T is a constant type: POD_BF16 if t is that, else POD_F32. */
 #define POD_TYPED(t, ...)                 \
     do {                                  \
         if ((t) == POD_BF16) {            \

@@ -1,7 +1,7 @@
-/* The AMX tile registers as minipod uses them: all eight hold 16 rows of 64 bytes, so what is
- * smaller is padded with zeros in memory; or two of them hold half of that. A kernel begins, works
- * and ends within one call; between calls the tiles are free, so that a context switch has nothing
- * to save.
+/* The AMX tile registers as minipod configures them: all eight hold 16 rows of 64 bytes, and
+ * smaller operands are padded with zeros in memory; with pod_amx_begin_halves two of them hold half
+ * of that. A kernel configures and releases them within one call, so that between calls a context
+ * switch has nothing to save.
  *
  *   A tile   16 rows m of 32 bfloat16 k
  *   B tile   16 rows of pairs (2k, 2k + 1) for 16 columns n: "VNNI pairs"
@@ -15,20 +15,20 @@
 #include <stdint.h>
 
 #if (defined(__AMX_TILE__) && defined(__AMX_BF16__)) || \
-    (defined(__AMXTILE__) && defined(__AMXBF16__)) /* as clang 14 says it */
+    (defined(__AMXTILE__) && defined(__AMXBF16__)) /* clang 14's names */
 #include <immintrin.h>
 
 enum { POD_AMX_ROWS = 16, POD_AMX_ROW_BYTES = 64, POD_AMX_K = 32 };
 
-/* What ldtilecfg reads. */
+/* The operand of ldtilecfg. */
 typedef struct pod_amx_config {
     uint8_t palette, start_row, reserved[14];
     uint16_t row_bytes[16];
     uint8_t rows[16];
 } pod_amx_config;
 
-/* gcc's tile intrinsics do not tell the compiler which memory they read: what plain C wrote before
- * must be ordered before the tile loads that read it. Tile stores are ordered by themselves. */
+/* Orders preceding stores of plain C before tile loads, because gcc's tile intrinsics do not tell
+ * the compiler which memory they read. Tile stores need no such order. */
 static inline void pod_amx_order(void) { __asm__ volatile("" ::: "memory"); }
 
 static inline void pod_amx_configure(const pod_amx_config *config)
@@ -53,7 +53,7 @@ static inline void pod_amx_begin(void)
     pod_amx_configure(&config);
 }
 
-/* Tile 6 is an A tile of 16 k, tile 7 the B tile for it: 8 rows. */
+/* Tile 6 becomes an A tile of 16 k, and tile 7 the matching B tile of 8 rows. */
 static inline void pod_amx_begin_halves(void)
 {
     pod_amx_config config = pod_amx_full_tiles();
