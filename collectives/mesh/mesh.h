@@ -1,7 +1,7 @@
-/* The mesh of cores: ranks as points of a grid of one to three dimensions, each open or wrapped.
+/* The mesh of cores: ranks as points of a grid with one to three dimensions, each open or wrapped.
  *
- * Rank and coordinate are two names of one core: dimension 0 varies fastest, so that with three
- * extents the cores of a chip are neighbours in rank. Nothing here knows MPI. */
+ * Rank and coordinate both identify a core: dimension 0 varies fastest, so with three extents the
+ * cores of a chip have consecutive ranks. Nothing here uses MPI. */
 #ifndef MINIPOD_COLLECTIVES_MESH_MESH_H
 #define MINIPOD_COLLECTIVES_MESH_MESH_H
 
@@ -10,39 +10,38 @@
 
 #include "kernels/base/status.h"
 
-/* ROOM: extents there is room for, for who cuts each in two (tiles) and counts more than cores
- * (micro-steps). */
+/* POD_MESH_ROOM: more extents than dimensions, for code that splits each in two (tiles) and adds
+ * one (micro-steps). */
 enum { POD_MESH_MAX_DIMS = 3, POD_MESH_ROOM = 2 * POD_MESH_MAX_DIMS + 1, POD_MESH_TEXT_BYTES = 48 };
 
 typedef struct pod_mesh { /* a value: copy it freely */
     int n_dims;
     int extent[POD_MESH_ROOM];
     bool wraps[POD_MESH_ROOM];
-    bool is_forced[POD_MESH_ROOM]; /* the text said o or w: a machine file does not decide it */
-    bool is_of_chips; /* with three extents all are of chips: a pod's file says so. Else the first
-                         is the cores of a chip */
+    bool is_forced[POD_MESH_ROOM]; /* the text had o or w, which a machine file does not override */
+    bool is_of_chips; /* all of three extents are of chips; else the first is the cores of a chip */
 } pod_mesh;
 
 typedef struct pod_coord {
     int at[POD_MESH_MAX_DIMS];
 } pod_coord;
 
-/* "2x16x32", fastest first: one to three extents >= 1 whose product fits an int. An extent wraps;
- * `o` behind it opens it, `w` wraps it and says that this was asked for ("2x128ox32").
- * E_INVALID. */
+/* Parses "2x16x32", fastest first: one to three extents >= 1 whose product fits an int. Extents
+ * wrap; `o` after one opens it, and `w` wraps it whatever a machine file says ("2x128ox32"). Fails
+ * with E_INVALID. */
 POD_MUST pod_status pod_mesh_parse(const char *text, pod_mesh *out);
-/* The inverse of parse, into POD_MESH_TEXT_BYTES; returns `text`. An open dimension shows its o
- * whoever opened it. */
+/* The inverse of parse; `text` needs POD_MESH_TEXT_BYTES; returns `text`. Every open dimension has
+ * an o, also if a machine file opened it. */
 const char *pod_mesh_print(const pod_mesh *m, char *text, size_t text_bytes);
-/* The same, into memory that lasts as long as the enclosing block. */
+/* Likewise, in memory that lasts as long as the enclosing block. */
 #define POD_MESH_TEXT(mesh) \
     pod_mesh_print((mesh), (char[POD_MESH_TEXT_BYTES]){0}, POD_MESH_TEXT_BYTES)
 
 int pod_mesh_size(const pod_mesh *m);
 pod_coord pod_mesh_coord(const pod_mesh *m, int rank);
 int pod_mesh_rank(const pod_mesh *m, pod_coord at);
-/* The next core along `dim`, up (dir = 1) or down (dir = -1); -1 beyond an open edge. A wrapped
- * dimension of extent 1 makes a core its own neighbour. */
+/* Returns the next core along `dim`, up (dir = 1) or down (dir = -1); -1 beyond an open edge. In a
+ * wrapped dimension of extent 1, a core is its own neighbour. */
 int pod_mesh_neighbor(const pod_mesh *m, int rank, int dim, int dir);
 
 #endif

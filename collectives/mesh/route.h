@@ -1,18 +1,18 @@
-/* The way of a message through the mesh, hop by hop, and the numbers of the links on it.
+/* The route of a message through the mesh, hop by hop, and the numbers of the links.
  *
- * It goes dimension by dimension, the first one first, and in a dimension that wraps the shorter
- * way round. Where both are as long, the parity of its place decides, so that the neighbours along
- * every dimension go opposite ways and both directions carry the same.
+ * A message goes dimension by dimension, from the first on, and in a wrapped dimension by the
+ * shorter way. If both ways are equally long, the parity of the core decides, so that neighbours
+ * along every dimension use opposite ways and both directions carry the same load.
  *
- * A link joins neighbours one way: it leaves a rank along a dimension, up or down. Two ranks that
- * are neighbours on both sides (extent 2, wrapped) have a link for each side. */
+ * A link connects neighbours in one direction: it leaves a rank along a dimension, up or down. Two
+ * ranks that are neighbours on both sides (extent 2, wrapped) have a link for each side. */
 #ifndef MINIPOD_COLLECTIVES_MESH_ROUTE_H
 #define MINIPOD_COLLECTIVES_MESH_ROUTE_H
 
 #include "collectives/mesh/mesh.h"
 
-/* Hops from coordinate `from` to `to` along dim: below 0 means down. `up_on_tie` is asked where
- * both ways round are as long. */
+/* Returns the hops from coordinate `from` to `to` along dim; negative means down. up_on_tie decides
+ * if both ways are equally long. */
 static inline int pod_route_along(const pod_mesh *m, int dim, int from, int to, bool up_on_tie)
 {
     const int extent = m->extent[dim];
@@ -27,7 +27,7 @@ typedef struct pod_hop {
     int dim, dir; /* dir is 1 or -1 */
 } pod_hop;
 
-/* The next hop from one core on its way to another; false when it is there. */
+/* Sets the next hop from one core to another; returns false if `at` is `to`. */
 static inline bool pod_route_next(const pod_mesh *m, const pod_coord *at, const pod_coord *to,
                                   pod_hop *out)
 {
@@ -40,11 +40,11 @@ static inline bool pod_route_next(const pod_mesh *m, const pod_coord *at, const 
     return false;
 }
 
-int pod_route_n_links(const pod_mesh *m); /* links are numbered below this */
+int pod_route_n_links(const pod_mesh *m); /* link numbers are below this */
 int pod_route_link(const pod_mesh *m, int rank, pod_hop hop);
 
 enum { POD_LINK_TEXT_BYTES = 64 };
-/* "dimension 1 up from 0,3,4", into `text`; returns `text`. */
+/* Writes "dimension 1 up from 0,3,4" to `text`; returns `text`. */
 const char *pod_route_link_print(const pod_mesh *m, int link, char *text, size_t text_bytes);
 
 #endif
