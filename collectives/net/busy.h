@@ -1,10 +1,9 @@
-/* What serves one after the other: a link, a sender, the sums of a rank. Who comes first goes
- * first.
+/* A resource that serves one request at a time: a link, a sender, the sums of a rank. First come,
+ * first served.
  *
- * What is preferred does not wait for what is not, even if that is under way. Both then go at
- * their full rates, and the time is charged to those that come next: for that while, up to twice
- * the rate.
- */
+ * A preferred request does not wait for others, even if one is being served. Both are then served
+ * at full rate, and later requests wait correspondingly longer: meanwhile the resource works at up
+ * to twice its rate. */
 #ifndef MINIPOD_COLLECTIVES_NET_BUSY_H
 #define MINIPOD_COLLECTIVES_NET_BUSY_H
 
@@ -13,13 +12,13 @@
 #include "collectives/net/engine.h"
 
 typedef struct pod_busy {
-    int64_t free_ps;           /* for anyone */
-    int64_t preferred_free_ps; /* for what is preferred; no later */
+    int64_t free_ps;           /* free for any request */
+    int64_t preferred_free_ps; /* free for preferred requests; not later than free_ps */
 } pod_busy;
 
 static inline int64_t pod_later(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* One comes at at_ps and holds it for held_ps: answers from when. */
+/* Serves a request that arrives at at_ps for held_ps; returns the time when it begins. */
 static inline int64_t pod_busy_take(pod_busy *b, int64_t at_ps, int64_t held_ps, bool is_preferred)
 {
     if (!is_preferred) {
