@@ -1,4 +1,4 @@
-/* The part of pod_sched_verify that looks at what steps touch. */
+/* The part of pod_sched_verify that checks which elements steps access. */
 #ifndef MINIPOD_COLLECTIVES_SCHED_RACES_H
 #define MINIPOD_COLLECTIVES_SCHED_RACES_H
 
@@ -6,11 +6,11 @@
 
 #include "collectives/sched/order.h"
 
-/* E_INVALID with the text of pod_sched_verify. Spans are within their buffers. */
+/* Fails with E_INVALID and the text of pod_sched_verify. Spans must be within their buffers. */
 POD_MUST pod_status pod__sched_check_races(pod_arena *work, const pod_sched *const all[],
                                            int n_ranks, const pod_sched_order *order);
 
-/* E_INVALID: "schedule: rank 1 step 2 (recv ...): fault". */
+/* Returns E_INVALID, with the text "schedule: rank 1 step 2 (recv ...): FAULT". */
 pod_status pod__sched_blame(const pod_sched *const all[], int rank, int32_t i, const char *fault);
 
 static inline bool pod__step_sums(const pod_step *s)
