@@ -1,4 +1,4 @@
-/* What waiting asks of Linux itself: to sleep until another process rings. For collectives/exec
+/* Linux calls for waiting: sleeping until another process wakes this one. For collectives/exec
  * only. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_WATCH_HOST_H
 #define MINIPOD_COLLECTIVES_EXEC_WATCH_HOST_H
@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Sleeps while *word is `value`, at most so long; wakes without a reason too. The word may lie in
- * memory that processes share. */
+/* Sleeps while *word is `value`, at most timeout_ns; may wake spuriously. The word may be in memory
+ * that processes share. */
 void pod__host_sleep(uint32_t *word, uint32_t value, int64_t timeout_ns);
-void pod__host_wake(uint32_t *word); /* everyone who sleeps on it */
+void pod__host_wake(uint32_t *word); /* wakes all that sleep on it */
 
-/* Tells the core that this is a loop that waits. */
+/* Tells the core that this is a spin loop. */
 static inline void pod__host_pause(void)
 {
 #if defined(__x86_64__)

@@ -1,6 +1,6 @@
-/* What the ranks of a node show each other, whichever collectives they are in: who sleeps and wants
- * to be woken, who is alive, who waits, and whether one of them ends the job. For collectives/exec
- * only. */
+/* State that the ranks of a node show each other, independently of collectives: which rank sleeps
+ * and must be woken, which is alive, which waits, and whether one of them ends the job. For
+ * collectives/exec only. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_WATCH_MAILBOX_H
 #define MINIPOD_COLLECTIVES_EXEC_WATCH_MAILBOX_H
 
@@ -11,36 +11,35 @@ typedef struct pod__mailbox pod__mailbox;
 POD_MUST pod_status pod__mailbox_open(pod_comm *c, pod__mailbox **out); /* collective */
 void pod__mailbox_close(pod__mailbox *b); /* collective; NULL is allowed */
 
-/* Whether the ranks of this node outnumber the CPUs that they may run on. */
+/* Returns whether this node has more ranks than CPUs that they may run on. */
 bool pod__mailbox_is_crowded(const pod__mailbox *b);
 
-/* A rank of this node that ended before it closed its mailbox, by a signal or otherwise; -1: none.
- * Every rank holds a lock that the kernel marks when its holder is gone. */
+/* Returns a rank of this node that ended, by a signal or otherwise, before it closed its mailbox;
+ * -1: none. Every rank holds a lock that the kernel marks when the holder dies. */
 int pod__mailbox_find_dead(const pod__mailbox *b);
 
-/* This rank waits, and has looked around at this time; 0: it does not wait. */
+/* Shows that this rank waits and looked at the mailbox at this time; 0: it does not wait. */
 void pod__mailbox_show_wait(const pod__mailbox *b, int64_t looked_ns);
 void pod__mailbox_show_step(const pod__mailbox *b, int64_t step);
-/* What a rank of this node shows. */
+/* Return what a rank of this node shows. */
 int64_t pod__mailbox_wait_of(const pod__mailbox *b, int rank);
 int64_t pod__mailbox_step_of(const pod__mailbox *b, int rank);
 
-/* True for the first rank of this node that asks: it ends the job, and says why. Safe in a signal
- * handler, as is the next. */
+/* Returns true for the first rank of this node that calls it: this rank ends the job and prints
+ * why. Safe in a signal handler, like the next function. */
 bool pod__mailbox_claim_end(const pod__mailbox *b);
-bool pod__mailbox_is_ending(const pod__mailbox *b); /* one of them has claimed it */
+bool pod__mailbox_is_ending(const pod__mailbox *b); /* a rank has claimed the end */
 
-/* The doorbell of a rank of this node: 1 while it sleeps or is about to. */
+/* Returns the doorbell of a rank of this node: 1 while the rank sleeps or is about to. */
 uint32_t *pod__mailbox_doorbell(const pod__mailbox *b, int rank);
 
-void pod__doorbell_ring(uint32_t *doorbell); /* wakes who sleeps there */
+void pod__doorbell_ring(uint32_t *doorbell); /* wakes the rank that sleeps there */
 
-/* Who waits sets its doorbell, then looks once more at what it waits for, then sleeps. Who posts
- * what another may wait for does so by an operation that is sequentially consistent, then looks at
- * the doorbell. In the one order of all such operations either the look comes after the post, or
- * the doorbell was set before it is looked at: nobody sleeps over what is there. Being
- * sequentially consistent the post is a release too: what was written before it is seen by who
- * sees it. */
+/* A rank that waits sets its doorbell, checks once more for what it waits for, and then sleeps. A
+ * rank that posts something uses a sequentially consistent operation, and then reads the other
+ * rank's doorbell. In the total order of these operations, either the check comes after the post,
+ * or the doorbell is set before it is read: so no rank sleeps although its post has arrived. The
+ * post is also a release: a rank that sees it sees all that was written before. */
 static inline void pod__doorbell_look(uint32_t *doorbell)
 {
     if (__atomic_load_n(doorbell, __ATOMIC_SEQ_CST)) pod__doorbell_ring(doorbell);

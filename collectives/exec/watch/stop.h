@@ -1,4 +1,4 @@
-/* Requests to stop, by signal: whoever runs the job wants it to save and to end.
+/* Requests by signal that the job saves and ends.
  *
  * SIGUSR1, SIGUSR2 and SIGXCPU are requests each time they arrive. So is SIGPIPE if standard output
  * has no reader any more, with a warning on standard error; a pipe of any other kind that breaks is
@@ -17,10 +17,10 @@
 
 #include <stdbool.h>
 
-void pod_stop_install(void); /* once a process, from then on */
-/* Installs the handler of the signals that are requests each time, also before MPI is open: a
- * program that is asked while it starts stops as soon as it can. */
+void pod_stop_install(void); /* call it once per process */
+/* Installs only the handler of SIGUSR1, SIGUSR2, SIGXCPU and SIGPIPE. Call it before MPI starts, so
+ * that a program that is asked to stop during its start stops as soon as it can. */
 void pod_stop_hear(void);
-bool pod_stop_asked(void); /* this rank was; stays true */
+bool pod_stop_asked(void); /* this rank was asked; stays true */
 
 #endif

@@ -1,23 +1,27 @@
-/* What a rank that waits for others says, and when it ends the job. For collectives/exec only.
+/* When a rank that waits for others reports it, and when it ends the job. For collectives/exec
+ * only.
  *
- * Four who wait for ever must not, and a fifth is told to go:
+ * The five cases:
  *
- *     a rank of this node died              ends the job, naming it
- *     a rank lives and does not come        is said after comm's patience, and waited for
- *     the same for the watchdog's seconds   ends the job, naming who did not come
- *     the wait is idle                      is as long as it takes; only a death ends it
- *     SIGTERM, SIGINT, SIGHUP in a wait     is said; then whatever was installed before it
+ *     a rank of this node died              ends the job, and names the rank
+ *     a rank lives and does not arrive      is reported after comm's patience; the wait continues
+ *     the same for the watchdog's time      ends the job, and names the missing rank
+ *     the wait is idle                      has no limit; only a death ends it
+ *     SIGTERM, SIGINT, SIGHUP in a wait     is reported; then the earlier handler runs
  *
- * Who did not come? In a ring a rank waits for its neighbour, who waits for his. So each rank shows
- * on the mailbox of its node that it waits, and goes on showing it while it does: missing is who
- * shows nothing, since it works or hangs, and who has not looked for long, since it was stopped as
- * it waited. Where all of a node wait, its ranks ask those of the other nodes (roster.h).
+ * Which rank is missing? In a ring each rank waits for its neighbour. So while a rank waits, it
+ * shows this in the mailbox of its node, with the time of its last look. Missing are ranks that do
+ * not show it, because they work or hang, and ranks that have not looked for long, because they
+ * were stopped while they waited. If all ranks of a node wait, they ask those of the other nodes
+ * (roster.h).
  *
- * Time counts from look to look, and of a longer gap only as much as a look may take: a rank that
- * was stopped itself (a suspended job) has not waited meanwhile. Behind a gap that is long beside
- * the watchdog's seconds the wait begins anew, since other ranks may wake later than this one.
+ * Waiting time is added up from look to look, with an upper limit for each gap, so the time for
+ * which a rank was stopped itself (a suspended job) does not count. After a gap that is long
+ * compared with the watchdog's time, the waiting time restarts from 0, because other ranks may wake
+ * later than this one.
  *
- * Of a node one rank speaks: who ends the job says so on the mailbox, and the others are silent. */
+ * One rank per node reports: the rank that ends the job claims this in the mailbox, and the others
+ * are silent. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_WATCH_WATCH_H
 #define MINIPOD_COLLECTIVES_EXEC_WATCH_WATCH_H
 
@@ -29,40 +33,41 @@
 typedef struct pod__watch { /* one wait */
     pod_comm *comm;
     const char *what; /* "allreduce torus2d 4M"; borrowed */
-    uint64_t number;  /* which of its kind */
+    uint64_t number;  /* number of this wait among those of `what` */
     bool is_idle;
-    bool naps; /* leaves its core to others between two looks, watched as any other */
-    /* Ranks that are awaited, none twice and no more than max, into rank[]; answers how many. Safe
-     * in a signal handler. NULL: nobody knows. */
+    bool naps; /* sleeps between looks; watched like other waits */
+    /* Writes the awaited ranks to rank[], without duplicates and at most max; returns their number.
+     * Safe in a signal handler. NULL: unknown. */
     int (*awaited)(const void *of, int rank[], int max);
     const void *of;
-    int64_t waited_ns; /* this rank ran and nothing came; -1: begins at the next look */
-    int64_t looked_ns; /* when it looked at the mailbox */
-    int64_t say_ns;    /* of waited_ns, when it is said for the next time */
+    int64_t waited_ns; /* ran without an arrival; -1: restarts at the next look */
+    int64_t looked_ns; /* time of the last look at the mailbox */
+    int64_t say_ns;    /* value of waited_ns at the next report */
 } pod__watch;
 
-void pod__watch_install(void); /* the handler, for what is not ignored; once a process */
-/* SIGTERM, SIGINT or SIGHUP does not end this process if `is_ask` returns true; the handler calls
- * it. */
+/* Installs the handler for signals that are not ignored; call it once per process. */
+void pod__watch_install(void);
+/* The handler calls `is_ask`; if it returns true, SIGTERM, SIGINT or SIGHUP does not end this
+ * process. */
 void pod__watch_ask_before_end(bool (*is_ask)(int signal_number));
 
-/* Between these, what this process waits for; one at a time. */
+/* Begin and end a wait of this process; one at a time. */
 void pod__watch_begin(pod__watch *w);
 void pod__watch_end(pod__watch *w);
 
-/* Something came: its time counts from now. */
+/* Something arrived: restarts the waiting time. */
 static inline void pod__watch_moved(pod__watch *w) { w->waited_ns = -1; }
 
-/* Nothing has come for so long that who waits may sleep, where nobody wakes him, and leave his core
- * to whoever works. As of the last look. */
+/* Returns whether nothing has arrived for so long, by the last look, that the rank may sleep
+ * without being woken, and leave its core to others. */
 bool pod__watch_is_long(const pod__watch *w);
 void pod__watch_sleep(void); /* a millisecond */
 
-/* To be called often: looks at the clock, now and then at the mailbox. Does not return when it ends
- * the job. */
+/* Reads the clock, and now and then the mailbox; call it often. Does not return if it ends the
+ * job. */
 void pod__watch_look(pod__watch *w);
 
-/* All of it: polls until `poll` answers true, and leaves the CPU to others in between. */
+/* Does a whole wait: polls until `poll` returns true, and yields the CPU in between. */
 void pod__watch_until(pod__watch *w, bool (*poll)(void *of), void *of);
 
 #endif
