@@ -1,16 +1,16 @@
-/* Ranks that do alike: on a mesh that wraps, moved along, a schedule is its neighbour's.
+/* Classes of ranks that do the same: along a dimension that wraps, the schedule of a rank, shifted,
+ * may be that of its neighbour.
  *
- * Where all ranks start alike and every collective looks the same from every place, so do all
- * times: then one rank of each class is simulated instead of all. Ranks are alike when they are a
- * whole number of shifts apart, along dimensions that wrap:
+ * If all ranks start at the same time, and every collective is the same for all ranks of a class,
+ * so are all times: then one rank of each class is simulated instead of all. Ranks are in the same
+ * class if they are a whole number of shifts apart, along dimensions that wrap:
  *
  *     2x6ox4, both cores and all of y open, z wraps       class: its number at z = 0 and z = 1
  *     an algorithm that looks at z modulo 2: shift 2      0..11 and 12..23; z = 2, 3 again
  *
- * That this holds is looked up, not believed: each schedule is compared with those that are a shift
- * apart, peers counted from where they are, and so are the ways of its messages (mesh/route.h
- * decides ties by place). On a small mesh all are compared, on a large one a choice of them: those
- * around the root and others anywhere. */
+ * This is checked: each schedule is compared with those one shift away, with peers relative to the
+ * rank, and so are the routes of its messages (mesh/route.h decides ties by coordinate). On a small
+ * mesh all schedules are compared, on a large one a sample: those around the root, and others. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_SIM_CLASSES_H
 #define MINIPOD_COLLECTIVES_EXEC_SIM_CLASSES_H
 
@@ -19,31 +19,29 @@
 
 typedef struct pod_sim_classes { /* a value */
     pod_mesh mesh;
-    int shift[POD_MESH_MAX_DIMS]; /* divides the extent; the extent itself: nobody is alike */
-    int n_classes, n_alike;       /* n_alike: ranks of each class */
-    bool is_near; /* POD_SIM_NEARLY: then also collectives that differ in their counts alone may be
-                     taken for each other, scaled */
+    int shift[POD_MESH_MAX_DIMS]; /* divides the extent; equal to it: no rank is like another */
+    int n_classes, n_alike;       /* n_alike: ranks per class */
+    bool is_near; /* POD_SIM_NEARLY: collectives of different counts may share a plan, scaled */
 } pod_sim_classes;
 
-pod_sim_classes pod_sim_classes_of_each(const pod_mesh *m); /* every rank a class of its own */
+pod_sim_classes pod_sim_classes_of_each(const pod_mesh *m); /* each rank is a class */
 
 typedef enum pod_sim_likeness {
-    POD_SIM_EQUAL,  /* to the picosecond a simulation by classes is that of every rank's schedule */
-    POD_SIM_NEARLY, /* messages may differ by an element, where a count does not divide, and steps
-                       in which earlier ones of their rank they come after, where the pieces of a
-                       large block come one after another and not each wants the same one */
+    POD_SIM_EQUAL,  /* simulating classes gives the same picoseconds as simulating every rank */
+    POD_SIM_NEARLY, /* messages may differ by one element, if a count is not divisible, and the
+                       pieces of a large block may depend on different earlier steps of a rank */
 } pod_sim_likeness;
 
-/* The fewest classes that are the same for all n collectives on this machine: algo[i] with args[i].
- * Every rank is its own class where ranks share memory and where a hop takes no time. E_INVALID
- * as pod_coll_build; E_NOMEM. */
+/* Finds the smallest number of classes that hold for all n collectives, algo[i] with args[i], on
+ * this machine. Every rank is its own class if ranks share memory, or if a hop takes no time. Fails
+ * with E_INVALID as pod_coll_build does, and with E_NOMEM. */
 POD_MUST pod_status pod_sim_classes_find(const pod_net *net, const pod_mesh *m,
                                          const pod_coll_algo *const algo[],
                                          const pod_coll_args args[], int n,
                                          pod_sim_likeness likeness, pod_sim_classes *out);
 
 int pod_sim_class_of(const pod_sim_classes *c, int rank);
-/* The first of its ranks. */
+/* Returns the first rank of a class. */
 int pod_sim_class_rank(const pod_sim_classes *c, int class_number);
 
 #endif

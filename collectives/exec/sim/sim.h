@@ -1,31 +1,29 @@
-/* Schedules on a virtual clock: when each rank of a machine is done, without its data.
+/* Schedules on a virtual clock: computes when each rank of a machine is done, without data.
  *
- * A simulation is a machine (pod_net and mesh) with an event queue. Collectives are added to it,
- * and each rank's part is started at a time of its own; several may be in flight at once, and then
- * share links and ranks. A step begins when what it comes after is complete, and costs what
- * collectives/net/net.h says:
+ * A simulation has a machine (pod_net and mesh) and an event queue. Collectives are added to it,
+ * and each rank's part is started at its own time; several collectives may be in flight, and then
+ * share links and ranks. A step begins when the steps in its `after` are complete, and takes the
+ * time that collectives/net/net.h defines:
  *
  *     SEND                     leaves after message_s; complete when its tail has left the rank
- *     RECV                     complete when begun and the tail has come
+ *     RECV                     complete when it has begun and the tail has arrived
  *     RECV_REDUCE              the same, then the rank adds for bytes / reduce_bytes_per_s
- *     COPY                     what is read and written / memory_bytes_per_s
- *     REDUCE_FROM, REDUCE_ALL  likewise, of all ranks that share
- *     SYNC                     sync_s after the last rank began its own
+ *     COPY                     bytes read and written / memory_bytes_per_s
+ *     REDUCE_FROM, REDUCE_ALL  likewise, with bytes of all sharing ranks
+ *     SYNC                     sync_s after the last sharing rank has begun its SYNC
  *
- * What a rank adds and copies it does one after the other, in the order in which it could begin.
- * Where a collective is preferred (pod_sim_prefer) this holds of those that are, and of those that
- * are not behind them.
- * The same calls give the same picoseconds. Of what could begin at one time on a rank or link,
- * sends go before messages that pass through, these before sums and copies; then the collective
- * that was added first; of messages that pass through, the order is by how far they have come,
- * counted as a rank from its sender at rank 0; then the earlier step of a schedule; then the lower
- * rank. So no tie depends on where on the mesh it is.
+ * A rank does its sums and copies one after another, in the order in which they can begin; those of
+ * preferred collectives (pod_sim_prefer) come before others. The same calls give the same
+ * picoseconds. If several things could begin at the same time on a rank or link, sends come before
+ * messages that pass through, and these before sums and copies; then comes the collective that was
+ * added first; messages that pass through are ordered by their position relative to their senders;
+ * then comes the earlier step of a schedule, and then the lower rank. So ties do not depend on the
+ * position on the mesh.
  *
- * Where nothing waits for a link, a sender or a rank's sums, a rank that starts d later delays the
- * end by d at most, and faster links delay nothing. Where something waits, who comes first goes
- * first, and a little delay can change who that is: then the end may come later by as much as is
- * waited, and no more (Graham, "Bounds on multiprocessing timing anomalies", 1969). What is
- * preferred is spared that by what is not. */
+ * If nothing waits for a link, a sender or a rank's sums, a rank that starts d later delays the end
+ * by at most d, and faster links delay nothing. If something waits, a small delay can change the
+ * order of service; then the end may come later, but at most by the time waited (Graham, "Bounds on
+ * multiprocessing timing anomalies", 1969). Other collectives cannot do this to preferred ones. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_SIM_SIM_H
 #define MINIPOD_COLLECTIVES_EXEC_SIM_SIM_H
 
@@ -39,58 +37,60 @@
 typedef struct pod_sim pod_sim;
 typedef struct pod_sim_coll pod_sim_coll; /* a collective of a simulation */
 
-/* Of every rank of the mesh. E_INVALID for a net with a rate or time that is none; E_NOMEM. */
+/* Creates a simulation of every rank of the mesh. Fails with E_INVALID for a net with an invalid
+ * rate or time, and with E_NOMEM. */
 POD_MUST pod_status pod_sim_create(const pod_net *net, const pod_mesh *m, pod_sim **out);
-/* Of ranks of which those of a class do alike (sim_classes.h): the schedule of a rank is that of
- * the first rank of its class, moved along. With one_of_each only the first ranks are simulated,
- * and stand for the others: then all that is said below of ranks and their number is said of
- * classes, and every rank of a class is started when its class is. */
+/* Creates a simulation in which ranks of a class do the same (classes.h): the schedule of a rank is
+ * that of the first rank of its class, shifted. one_of_each: only the first ranks are simulated,
+ * for all ranks of their classes; below, "rank" and numbers of ranks then mean classes, and all
+ * ranks of a class start together. */
 POD_MUST pod_status pod_sim_create_alike(const pod_net *net, const pod_sim_classes *classes,
                                          bool one_of_each, pod_sim **out);
-void pod_sim_destroy(pod_sim *sim); /* and its collectives; NULL is allowed */
+void pod_sim_destroy(pod_sim *sim); /* destroys its collectives, too; NULL is allowed */
 
-typedef struct pod_sim_need { /* of this host's memory */
+typedef struct pod_sim_need { /* memory of this host */
     double bytes;
-    char what[96]; /* needs them: "16 ranks with 30 steps of ring each" */
+    char what[96]; /* what needs it: "16 ranks with 30 steps of ring each" */
 } pod_sim_need;
 
-/* What simulating this takes, about: on n_cores ranks, which are simulated each, with schedules
- * that are n_schedules different ones. E_INVALID as pod_coll_build; E_NOMEM. */
+/* Estimates the memory to simulate n_cores ranks with n_schedules different schedules. Fails with
+ * E_INVALID as pod_coll_build does, and with E_NOMEM. */
 POD_MUST pod_status pod_sim_find_need(const pod_mesh *m, const pod_coll_algo *algo,
                                       const pod_coll_args *args, int n_schedules, int n_cores,
                                       pod_sim_need *out);
 
-int pod_sim_n_cores(const pod_sim *sim);           /* ranks that are simulated, or classes */
-int pod_sim_core_of(const pod_sim *sim, int rank); /* itself, or its class */
+int pod_sim_n_cores(const pod_sim *sim);           /* number of simulated ranks or classes */
+int pod_sim_core_of(const pod_sim *sim, int rank); /* the rank itself, or its class */
 
-/* These links (numbers of mesh/route.h) have failed, and those of the same neighbours the other
- * way; a link that cores of a chip share has for each. Messages go round them (mesh/detour.h).
- * Once, before any collective is added, where every rank is simulated. E_INVALID for a link that is
- * none and when no way is left between two ranks; E_NOMEM. */
+/* Fails these links (numbers of mesh/route.h) and their reverse links; a link that the cores of a
+ * chip share fails for each of them. Messages take detours (mesh/detour.h). Call it once, before
+ * any collective is added, in a simulation of every rank. Fails with E_INVALID for a link that does
+ * not exist, or if no route between two ranks is left; and with E_NOMEM. */
 POD_MUST pod_status pod_sim_fail_links(pod_sim *sim, const int link[], int n);
 
-/* Adds a collective of which all[k] is the part of the first rank of class k, in a simulation that
- * was not created with classes of every rank k; nothing is kept of `all`. One with SYNCs only while
- * nothing is under way. E_INVALID, naming rank and step, when a message or sync has no other half;
- * races and spans are not looked at. E_NOMEM. */
+/* Adds a collective; all[k] is the schedule of the first rank of class k, or, in a simulation
+ * without classes, of rank k. `all` is not kept. A collective with SYNCs may only be added while
+ * none is in flight. Fails with E_INVALID, naming rank and step, if a message or SYNC has no other
+ * half (races and spans are not checked); and with E_NOMEM. */
 POD_MUST pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t,
                                 pod_sim_coll **out);
-/* The same of an algorithm: builds what is needed, and shares it with those that were added with
- * the same arguments; where classes are near, also with those of another count that have the same
- * steps, scaled. E_INVALID as pod_coll_build. */
+/* Likewise for an algorithm: builds the schedules, and shares their plan with collectives of the
+ * same arguments; if classes are near, also, scaled, with collectives of another count that have
+ * the same steps. Also fails with E_INVALID as pod_coll_build does. */
 POD_MUST pod_status pod_sim_add_algo(pod_sim *sim, const pod_coll_algo *algo,
                                      const pod_coll_args *args, pod_sim_coll **out);
 
-/* From now on nothing of it waits for what those do that are not preferred, on a link, a sender or
- * for sums; they wait for it (net/busy.h). */
+/* Makes the collective preferred: from now on it does not wait for other collectives on links,
+ * senders or sums; those wait for it (net/busy.h). */
 void pod_sim_prefer(pod_sim_coll *c);
 
-int pod_sim_coll_number(const pod_sim_coll *c); /* in the order in which they were added, from 0 */
+int pod_sim_coll_number(const pod_sim_coll *c); /* in the order of addition, from 0 */
 
-/* Rank begins its part at this time: before the first pod_sim_next and after one that was false any
- * rank, not before pod_sim_now; in between the rank that has just been done, not before it was. A
- * collective can be started again when pod_sim_next has told of all its ranks. The first start
- * takes memory for the run, and the end of the last rank gives it back: E_NOMEM. */
+/* Starts a rank's part at time at_ps. Before the first pod_sim_next, and after one that returned
+ * false, any rank may start, not before pod_sim_now; otherwise only the rank that pod_sim_next has
+ * just reported, not before its end. A collective can be started again after pod_sim_next has
+ * reported all its ranks. The first start allocates memory for the run, which the end of the last
+ * rank releases: E_NOMEM. */
 POD_MUST pod_status pod_sim_start(pod_sim *sim, pod_sim_coll *c, int rank, int64_t at_ps);
 
 typedef struct pod_sim_done {
@@ -99,59 +99,62 @@ typedef struct pod_sim_done {
     int64_t at_ps;
 } pod_sim_done;
 
-/* Goes on until a rank is done with its part: no peer reads or writes its buffer any more. False
- * when nothing more can happen. Of one rank what is done earlier comes earlier; of two, it may come
- * later by as long as news of one needs to the other. */
+/* Continues until a rank is done with its part: no peer reads or writes its buffer any more.
+ * Returns false if there are no more events. Ends of the same rank are reported in the order of
+ * time; ends of two ranks may be reported in another order, if their times differ by less than a
+ * message between them takes. */
 bool pod_sim_next(pod_sim *sim, pod_sim_done *out);
 
-/* POD_OK unless a rank that started is not done, though nothing more can happen: E_INVALID with the
- * step that it waits in; E_NOMEM when memory for events was wanting. */
+/* Call it after pod_sim_next returned false. Fails with E_INVALID, naming the step in which it
+ * waits, if a started rank is not done; with E_NOMEM if memory for events was missing. */
 POD_MUST pod_status pod_sim_check_done(const pod_sim *sim, const pod_sim_coll *c);
 
-/* When a rank was done that pod_sim_next has just told of; when it was false, of the last one. */
+/* Returns the time of the last end that pod_sim_next reported; if it returned false, the latest
+ * time. */
 int64_t pod_sim_now(const pod_sim *sim);
 
-typedef struct pod_sim_use { /* since create */
+typedef struct pod_sim_use { /* since creation */
     int64_t n_events, n_messages;
-    int64_t n_rerouted;   /* messages whose way meets a failed link */
-    double message_bytes; /* counted once, however many links they pass */
+    int64_t n_rerouted;   /* messages whose route has a failed link */
+    double message_bytes; /* each message counts once */
     int busiest_link;     /* for pod_route_link_print */
-    double busiest_s;     /* how long that link was held */
-    double link_s;        /* how long all links were held, together */
-    double link_bytes;    /* that all links carried, together: message_bytes, at each hop */
-    double wait_link_s;   /* that messages waited for links, all together */
-    double wait_sender_s; /* that messages waited for an earlier one of their sender */
-    double wait_work_s;   /* that sums and copies waited for earlier ones of their rank */
+    double busiest_s;     /* time for which that link was held */
+    double link_s;        /* the same, summed over links */
+    double link_bytes;    /* summed over links: a message counts at each hop */
+    double wait_link_s;   /* sum of times for which messages waited for links */
+    double wait_sender_s; /* ... for earlier messages of their sender */
+    double wait_work_s;   /* ... for which sums and copies waited for earlier ones */
 } pod_sim_use;
 
-pod_sim_use pod_sim_used(const pod_sim *sim); /* n_events are counted as they are simulated, all
-                                                 else as if for every rank */
-double pod_sim_link_busy_s(const pod_sim *sim, int link); /* how long that link was held */
-double pod_sim_link_bytes(const pod_sim *sim, int link);  /* what it carried */
+/* n_events counts simulated events; all else is for all ranks. */
+pod_sim_use pod_sim_used(const pod_sim *sim);
+double pod_sim_link_busy_s(const pod_sim *sim, int link); /* time for which it was held */
+double pod_sim_link_bytes(const pod_sim *sim, int link);  /* carried by it */
 
-/* One collective of an algorithm, on its own. */
+/* The simulation of one collective alone. */
 typedef struct pod_sim_report {
     double seconds; /* from when the first rank starts until the last is done */
     pod_sim_use use;
-    double busiest_share; /* of the time, that the busiest link was held */
+    double busiest_share; /* share of the time for which the busiest link was held */
     char busiest_link[POD_LINK_TEXT_BYTES];
-    double build_wall_s, run_wall_s; /* this host's time: of schedules, and of events */
+    double build_wall_s, run_wall_s; /* this host's time: to build schedules; for events */
 } pod_sim_report;
 
-/* start_s (ranks of the mesh) may be NULL: all start at 0. done_s (same) may be NULL. Without both,
- * one rank of each class of those that do alike (POD_SIM_EQUAL) is simulated. E_INVALID as
- * pod_coll_build_all and pod_sim_create; E_NOMEM. */
+/* Simulates a collective. start_s (by rank): start times; NULL: all start at 0. done_s (by rank):
+ * receives the ends; may be NULL. If both are NULL, one rank per class (POD_SIM_EQUAL) is
+ * simulated. Fails with E_INVALID as pod_coll_build_all and pod_sim_create do, and with E_NOMEM. */
 POD_MUST pod_status pod_sim_collective(const pod_net *net, const pod_mesh *m,
                                        const pod_coll_algo *algo, const pod_coll_args *args,
                                        const double start_s[], double done_s[],
                                        pod_sim_report *out);
 
-/* The algorithm of args->coll that takes least time so; the earlier one in the table where two take
- * as long. */
+/* Finds the algorithm for args->coll with the least simulated time; of two with the same time, the
+ * first in the table. */
 POD_MUST pod_status pod_sim_cheapest(const pod_net *net, const pod_mesh *m,
                                      const pod_coll_args *args, const pod_coll_algo **out);
 
-/* What the same without start_s and done_s takes of memory, as pod_sim_find_need. */
+/* Estimates the memory for pod_sim_collective without start_s and done_s, as pod_sim_find_need
+ * does. */
 POD_MUST pod_status pod_sim_collective_need(const pod_net *net, const pod_mesh *m,
                                             const pod_coll_algo *algo, const pod_coll_args *args,
                                             pod_sim_need *out);

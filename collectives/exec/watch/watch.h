@@ -40,7 +40,7 @@ typedef struct pod__watch { /* one wait */
      * Safe in a signal handler. NULL: unknown. */
     int (*awaited)(const void *of, int rank[], int max);
     const void *of;
-    int64_t waited_ns; /* ran without an arrival; -1: restarts at the next look */
+    int64_t waited_ns; /* time in which this rank ran and nothing arrived; -1: restarts */
     int64_t looked_ns; /* time of the last look at the mailbox */
     int64_t say_ns;    /* value of waited_ns at the next report */
 } pod__watch;
