@@ -4,10 +4,10 @@
  *   y  (N, P, Q, K)    output
  *   y[n,p,q,k] = sum over r,s,c of x[n, p*stride - pad_h + r, q*stride - pad_w + s, c] * w[k,r,s,c]
  *
- * where x is 0 outside the image. pad_h and pad_w are the rows and columns before the image; what
- * is needed behind it follows from P and Q. x, y, w and their gradients share one element type,
- * float32 or bfloat16, except the weight gradient, which is always float32; products accumulate in
- * float32.
+ * where x is 0 outside the image. pad_h and pad_w are the rows and columns of padding before the
+ * image; the padding behind it follows from P and Q. x, y, w and their gradients share one element
+ * type, float32 or bfloat16, except the weight gradient, which is always float32; products
+ * accumulate in float32.
  *
  *   pass            a    b    out
  *   FORWARD         x    w    y
@@ -17,7 +17,7 @@
  * `fused` is a set of POD_CONV_ bits, each allowed where the table has its pass:
  *
  *   bit        FORWARD  INPUT_GRAD  WEIGHT_GRAD
- *   PACKED_W   yes      yes         -     b is what the same kernel's `pack` made of w, for a call
+ *   PACKED_W   yes      yes         -     b is w packed by the same kernel's `pack`, for a call
  *                                         that differs at most in n and in the pointers
  *   AFFINE_X   yes      -           yes   instead of x, v = x x_scale[c] + x_shift[c] inside the
  *                                         image (0 outside), one rounding to float32 or two, then
@@ -26,13 +26,14 @@
  *   BIAS       yes      -           -     y + bias[k]
  *   RELU       yes      -           -     max(y, 0), a NaN stays
  *   SUMS       yes      -           -     sum[k] and sum_sq[k]: of y as stored and of its square,
- *                                         over all n, p, q; as kernels/reduce keeps sums
+ *                                         over all n, p, q; as in kernels/reduce
  *
- * Every dimension is at least 1, only n may be 0. Windows may lie partly or wholly outside the
- * image. Where an operand is not finite, it is not promised whether the zeros outside the image
- * multiply it (0 * infinity is NaN), nor, for the weight gradient, whether zeros beside dy do.
+ * Every dimension is at least 1, except that n may be 0. Windows may be partly or completely
+ * outside the image. If an operand is not finite, it is undefined whether zeros outside the image
+ * are multiplied with it (0 * infinity is NaN) and, for the weight gradient, whether zeros beside
+ * dy are.
  *
- * Kernels stand in conv.def, best first, the reference last; tests and benchmarks walk that
+ * Kernels are listed in conv.def, best first, the reference last; tests and benchmarks walk that
  * table. */
 #ifndef MINIPOD_KERNELS_CONV_CONV_H
 #define MINIPOD_KERNELS_CONV_CONV_H
@@ -84,30 +85,32 @@ typedef struct pod_conv_kernel {
     const char *name; /* "amx_dw", "gemm", "ref" */
     uint32_t needs;   /* POD_CPU_ bits */
     const char *(*why_not)(
-        const pod_conv_call *call); /* NULL: it applies. Pointers are not looked at. Like all
-                                       below, it is code for a CPU that has the `needs`. */
-    size_t (*scratch_bytes)(const pod_conv_call *call); /* of memory aligned to 64 bytes */
+        const pod_conv_call *call); /* NULL: the kernel takes the call. Pointers are not read. Call
+                                       this and all below only on a CPU that has `needs`. */
+    size_t (*scratch_bytes)(const pod_conv_call *call); /* of scratch, aligned to 64 bytes */
     void (*run)(const pod_conv_call *call, void *scratch);
-    /* Bytes of packed w, aligned to 64; NULL: this kernel takes no packed w. */
+    /* Returns the bytes of packed w, which is aligned to 64; NULL: this kernel takes no packed
+     * w. */
     size_t (*packed_bytes)(const pod_conv_call *call);
-    /* w (K, R, S, C), of type `from` (float32 is rounded where the call is bfloat16), into
-     * `packed`, for the call's pass. */
+    /* Packs w (K, R, S, C), of type `from` (float32 is rounded if the call is bfloat16), into
+     * `packed`, for the pass of the call. */
     void (*pack)(const pod_conv_call *call, pod_dtype from, const void *w, void *packed);
 } pod_conv_kernel;
 
 const pod_conv_kernel *pod_conv_kernels(int *n); /* best first; the last one is the reference */
 
-/* As their namesakes in kernels/gemm/gemm.h. */
+/* Like pod_gemm_find and so on in kernels/gemm/gemm.h. */
 const pod_conv_kernel *pod_conv_find(const char *name);
 const pod_conv_kernel *pod_conv_pick(const pod_choice *how, const pod_conv_call *call);
 const char *pod_conv_kind(const pod_conv_call *call);
 const char *pod_conv_kind_at(int i, pod_conv_call *typical);
 int pod_conv_candidates(const pod_conv_call *call, pod_candidate out[POD_MAX_CANDIDATES]);
 
-/* E_SHAPE or E_UNSUPPORTED when the call breaks the contract above; pointers are not looked at. */
+/* Fails with E_SHAPE or E_UNSUPPORTED if the call breaks the contract above; pointers are not
+ * checked. */
 POD_MUST pod_status pod_conv_check(const pod_conv_call *call);
 
-/* Multiply-adds of any of the three passes, times two. */
+/* Returns the FLOPs of any of the three passes: two per multiply-add. */
 double pod_conv_flops(const pod_conv_shape *s);
 
 #endif

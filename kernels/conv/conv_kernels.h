@@ -1,4 +1,4 @@
-/* What the files of this folder give to the table in conv.c. */
+/* The kernels of this folder, for the table in conv.c. */
 #ifndef MINIPOD_KERNELS_CONV_CONV_KERNELS_H
 #define MINIPOD_KERNELS_CONV_CONV_KERNELS_H
 

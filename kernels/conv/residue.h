@@ -1,18 +1,18 @@
-/* The input gradient, gathered: pixel h receives from the taps r with (h + pad - r) a multiple of
- * the stride, that is from every stride-th tap. The pixels with the same remainder
- * a = (h + pad) mod stride see the same taps a, a + stride, ...: together they are a convolution of
- * step 1 over dy with those taps, last one first. One such product for each pair of remainders (one
- * in all for stride 1) writes each pixel once and multiplies nothing twice. */
+/* The input gradient as a gather: pixel h receives contributions from the taps r with (h + pad - r)
+ * divisible by the stride, i.e. from every stride-th tap. The pixels with the same remainder a = (h
+ * + pad) mod stride use the same taps a, a + stride, ...: their gradient is a convolution of stride
+ * 1 over dy with those taps in reverse order. One such convolution for each pair of remainders (a
+ * single one for stride 1) writes each pixel once and multiplies nothing in vain. */
 #ifndef MINIPOD_KERNELS_CONV_RESIDUE_H
 #define MINIPOD_KERNELS_CONV_RESIDUE_H
 
 #include "kernels/conv/conv.h"
 
-/* One direction of the pixels with one remainder. */
+/* The pixels with one remainder, in one direction. */
 typedef struct pod__residue {
     int64_t tap, n_taps;     /* first tap; then every stride-th */
     int64_t pixel, n_pixels; /* first pixel; then every stride-th */
-    int64_t first;           /* row of dy below the first pixel's last tap */
+    int64_t first;           /* row of dy that the last tap of the first pixel reads */
 } pod__residue;
 
 static inline pod__residue pod__residue_of(int64_t a, int64_t n_taps, int64_t n_pixels, int64_t pad,

@@ -1,6 +1,6 @@
-/* Batch normalization (Ioffe and Szegedy, 2015), its statistics apart from its application, so that
- * a group of cores can share them by summing. x, y, dy, dx are (rows, C) of the types t; all else
- * is float32.
+/* Batch normalization (Ioffe and Szegedy, 2015). Computing the statistics and applying them are
+ * separate functions, so that a group of cores can share statistics by an all-reduce. x, y, dy, dx
+ * are (rows, C) of the types t; everything else is float32.
  *
  *   sums       sum[c] = sum_rows x,  sum_sq[c] = sum_rows x^2
  *              (all-reduce of both over the group)
@@ -8,32 +8,33 @@
  *   apply      y = (x - mean) rstd gamma + beta
  *   grad_sums  dbeta[c] = sum_rows dy,  dgamma[c] = sum_rows dy (x - mean) rstd
  *              (all-reduce of both over the group)
- *   grad_apply dx = gamma rstd (dy - dbeta/count - (x - mean) rstd dgamma/count), worked out as
- *              x along + (dy scale + offset), both fused, with three coefficients a column
+ *   grad_apply dx = gamma rstd (dy - dbeta/count - (x - mean) rstd dgamma/count), computed as
+ *              x along + (dy scale + offset), both fused, with three coefficients per column
  *
- * and with what stands behind a normalization in a network done in the same pass:
+ * Functions that also do the operations after a normalization, in the same pass:
  *
  *   fold            scale = rstd gamma,  shift = beta - mean scale
  *   apply_act       y = act(x scale + shift + r),  r = 0, res, or res res_scale + res_shift;
- *                   act is nothing, ReLU: max(., 0) (a NaN stays), or with r = 0 swish:
+ *                   act is none, ReLU: max(., 0) (a NaN stays), or, only with r = 0, swish:
  *                   v sigmoid(v)
- *   grad_sums_act   dbeta = sum_rows g,  dgamma = sum_rows g (x - mean) rstd, and g in g_out (it may
- *                   be dz; NULL: nowhere). Of ReLU g is dz where it was let through, with its bits,
- *                   and else 0. It was let through where z > 0, or without a z where
- *                   x scale + shift > 0. With a z and a g_out, dz may come in two parts: dz + more,
- *                   rounded to what g_out is. Of swish g is dz times the slope at
- *                   v = x scale + shift, rounded so: dz s (1 + v (1 - s)), s = sigmoid(v); there
- *                   is a g_out, neither z nor more
- *   grad_apply_act  grad_apply of the same g, of ReLU and of a z that is not given
+ *   grad_sums_act   dbeta = sum_rows g,  dgamma = sum_rows g (x - mean) rstd; stores g to g_out,
+ *                   which may be dz or NULL.
+ *                   ReLU: g = dz, with its bits, where the input was positive, else 0. It was
+ *                   positive where z > 0 or, if z is NULL, where x scale + shift > 0. With z and
+ *                   g_out, the gradient may be a sum: dz + more, rounded to the type of g_out.
+ *                   Swish: g = dz s (1 + v (1 - s)), s = sigmoid(v), v = x scale + shift, rounded
+ *                   to the type of g_out, which must be given; z and more are NULL
+ *   grad_apply_act  grad_apply with the g of ReLU without z
  *
- * `count` is the group's rows. Sums are kept as in kernels/reduce: the cancellation in var costs
- * about 2^-22 (mean/std)^2 relative, negligible for activations, and that of offset with x along in
- * grad_apply about 2^-24 mean/std of the term. grad_apply with count infinite
- * gives the gradient for fixed statistics. y and dx may be in place of x, dy and dz of their type.
- * The same set gives the same sums each time, wherever the data lies and whatever it is stored as,
- * and grad_sums_act those of grad_sums of g. Of the rest, with g_out, every set gives equal bits:
- * in apply_act and in the gates each product and each sum is rounded, in the order written. Not so
- * the sigmoid of swish, which is as in kernels/gate. */
+ * `count` is the number of rows of the group. Sums accumulate as in kernels/reduce. The
+ * cancellation in var has a relative error of about 2^-22 (mean/std)^2, negligible for activations;
+ * that of offset with x along in grad_apply about 2^-24 mean/std of the term. grad_apply with
+ * infinite count gives the gradient for constant statistics. y and dx may be the memory of x, dy or
+ * dz of the same type. The same set gives the same sums each time, at any address and for any
+ * storage type, and grad_sums_act the sums of grad_sums for g. All other results, g_out included,
+ * have the same bits in every set: in apply_act, and in the test x scale + shift > 0, each product
+ * and each sum is rounded, in the order written. The exception is the sigmoid of swish, which is
+ * that of kernels/gate. */
 #ifndef MINIPOD_KERNELS_NORM_NORM_H
 #define MINIPOD_KERNELS_NORM_NORM_H
 
@@ -45,9 +46,9 @@
 
 typedef enum pod_norm_act { POD_NORM_NO_ACT, POD_NORM_RELU, POD_NORM_SWISH } pod_norm_act;
 
-/* What is stored as float32 and what as bf16: x and more; what stands beside x: dy, dz, res; and
- * what comes out: y, dx, g_out, and a z, which came out before. Where x is bf16 each may be either,
- * but g_out is not bf16 of a float32 dz; where it is float32 all are. */
+/* The types of tensors: `x` is that of x and more, `beside` that of dy, dz and res, `out` that of
+ * y, dx, g_out, and z (an earlier y). If x is bf16, the others may be float32 or bf16, but g_out is
+ * not bf16 if dz is float32. If x is float32, so are the others. */
 typedef struct pod_norm_types {
     pod_dtype x, beside, out;
 } pod_norm_types;
@@ -69,11 +70,11 @@ typedef struct pod_norm {
                        const float *dgamma, const float *dbeta, void *dx);
     void (*fold)(int64_t c, const float *mean, const float *rstd, const float *gamma,
                  const float *beta, float *scale, float *shift);
-    /* res, or res_scale and res_shift, may be NULL; y may be x or res. */
+    /* res, or res_scale and res_shift, may be NULL; y may equal x or res. */
     void (*apply_act)(int64_t rows, int64_t c, pod_norm_types t, const void *x, const float *scale,
                       const float *shift, const void *res, const float *res_scale,
                       const float *res_shift, pod_norm_act act, void *y);
-    /* more may be NULL; g_out may be dz or more; act is ReLU or swish. */
+    /* more may be NULL; g_out may equal dz or more; act is ReLU or swish. */
     void (*grad_sums_act)(int64_t rows, int64_t c, pod_norm_types t, const void *x, const void *dz,
                           const void *more, const void *z, const float *scale, const float *shift,
                           const float *mean, const float *rstd, pod_norm_act act, void *g_out,

@@ -1,5 +1,5 @@
-/* The network that turns pixels of channels into channels of pixels, for conv_amx_dw*.c. Included
- * by files compiled for AVX-512 BW only. */
+/* Transposes (pixels, channels) to (channels, pixels), for the files of amx_dw. Included by files
+ * compiled for AVX-512 BW only. */
 #ifndef MINIPOD_KERNELS_CONV_AMX_DW_TRANSPOSE_H
 #define MINIPOD_KERNELS_CONV_AMX_DW_TRANSPOSE_H
 
@@ -8,8 +8,8 @@
 #if defined(__AVX512BW__)
 #include <immintrin.h>
 
-/* v[i] has 8 channels of the pixels i, 8 + i, 16 + i and 24 + i; 8 rows of 32 pixels go to `to`: in
- * each quarter of a register an 8x8 matrix turns. */
+/* v[i] has 8 channels of the pixels i, 8 + i, 16 + i and 24 + i. Writes 8 rows of 32 pixels to
+ * `to`: transposes an 8x8 matrix in each quarter of the registers. */
 static inline __attribute__((always_inline)) void pod__dw_transpose_8(const __m512i v[8],
                                                                       pod_bf16 *to)
 {

@@ -1,15 +1,15 @@
 /* Convolutions of few channels in AMX tiles, for amx/window.c: windows of up to 3x3 pixels of 16
  * values, or of so few channels that the rows of a window fold into 16 values, 16 filters at stride
- * 1, 32 at stride 2. Two pixels are 64 bytes, a row of a tile, wherever they lie:
+ * 1, 32 at stride 2. Two adjacent pixels are 64 bytes, a row of a tile:
  *
  *   line        0 a b c d e ..    pixels of 32 bytes, zeros where the image ends
  *   tile of A   0a bc de ..       two pixels a row, and the same one row further: bc de ..
  *   stride 1    0ab and abc       are two windows: the 16 filters twice, one pixel apart
  *   stride 2    0ab               is one: 32 filters
  *
- * So a row of a window is two tiles of A by four of B, whose columns hold zeros beside the window;
- * nothing is packed twice and no load crosses a cache line. A row of two tiles of C becomes 64 bytes
- * of output that follow each other. */
+ * So a row of a window is two tiles of A by four tiles of B, which have zeros outside the window.
+ * Nothing is packed twice and no load crosses a cache line. A row of two tiles of C is 64
+ * contiguous bytes of output. */
 #ifndef MINIPOD_KERNELS_CONV_AMX_FEW_FEW_H
 #define MINIPOD_KERNELS_CONV_AMX_FEW_FEW_H
 
@@ -18,22 +18,23 @@
 enum {
     POD__FEW_CHANNELS = 16, /* of a pixel as packed */
     POD__FEW_ROWS = 3,      /* of a window, at most */
-    POD__FEW_PIECE = 6      /* blocks of 64 bytes, which are packed at once */
+    POD__FEW_PIECE = 6      /* blocks of 64 bytes that are packed at once */
 };
 
 typedef struct pod__few {
     pod__amx_view view;
-    bool folds;            /* a pixel as packed holds a column of a window */
-    int64_t window_rows;   /* as packed: 1 where folded */
+    bool folds;            /* a packed pixel holds a column of a window */
+    int64_t window_rows;   /* as packed: 1 if folded */
     int64_t n_pieces;      /* of a line */
     int64_t n_rows;        /* of tiles, in a line of output */
     int64_t n_units;       /* of 16 such rows, in a line of output */
     int64_t pitch;         /* bytes from line to line */
-    int64_t n_ring;        /* lines that are kept: a power of two */
-    int64_t first, n_seen; /* rows of an image that windows see; folded: lines of output */
+    int64_t n_ring;        /* lines in the ring: a power of two */
+    int64_t first, n_seen; /* rows of an image that windows read; folded: lines of output */
 } pod__few;
 
-/* Neither n nor what is fused beside AFFINE_X matters: packed filters serve all those. */
+/* Returns whether these functions take the call. The result and the packed filters do not depend on
+ * n, nor on fused bits other than AFFINE_X. */
 bool pod__few_takes(const pod_conv_call *call);
 pod__few pod__few_of(const pod_conv_call *call);
 

@@ -1,16 +1,17 @@
 /* 3x3 windows of 16 channels by 16 filters on lines of 32 pixels, for amx_few/few.c: two lines of
- * the image at a time. A row of a tile is two pixels, and a line is a tile as it lies. An output's
- * window has two columns in the pair of pixels that it lies over and one beside it; the latter are
- * packed apart, two lines in a row of a tile:
+ * the image at a time. A row of a tile is two pixels, so that a line in memory is a tile. Of the
+ * three columns of a window, two are the pair of pixels that contains its centre, and one is beside
+ * that pair. The columns beside are packed apart, with two lines in a row of a tile:
  *
  *   line 2e       a b  c d  e f ..      upper: a tile      even outputs: a, c, e, ..
  *   line 2e + 1   A B  C D  E F ..      lower: a tile      odd ones: b, d, f, ..
- *   before        0 0  b B  d D ..      even outputs need it
- *   behind        c C  e E  g G ..      odd ones do
+ *   before        0 0  b B  d D ..      for even outputs
+ *   behind        c C  e E  g G ..      for odd outputs
  *
- * So 9 taps of 16 values are 5 products of 32: three lines, both lines beside a pair that lie in
- * one row of a tile, and the line that is alone. Even outputs of a line are a tile of C, odd ones
- * another, four in flight: step e ends lines 2e - 1 and 2e of the output and begins the next two. */
+ * So 9 taps of 16 values are 5 products of 32: one for the pairs of each of three lines, and two
+ * for the columns beside (two lines that share a row of a tile, and the third line). The even
+ * outputs of a line are one tile of C, the odd ones another; four tiles are in use: step e ends
+ * lines 2e - 1 and 2e of the output and begins the next two. */
 #ifndef MINIPOD_KERNELS_CONV_AMX_FEW_PAIRS_H
 #define MINIPOD_KERNELS_CONV_AMX_FEW_PAIRS_H
 
@@ -18,8 +19,8 @@
 
 #include "kernels/conv/amx/window.h"
 
-/* Where a step's tiles lie in its part of the scratch, in bytes. What is packed `before` goes one row
- * further on, what is packed `behind` one row back. */
+/* Offsets in bytes of a step's tiles in its part of the scratch. A pair's column for `before` is
+ * packed one row further on, one for `behind` one row back. */
 enum {
     POD__PAIRS_UPPER = 0,
     POD__PAIRS_LOWER = POD__AMX_TILE_BYTES,
@@ -28,34 +29,36 @@ enum {
     POD__PAIRS_BYTES = POD__PAIRS_BEHIND + POD__AMX_TILE_BYTES
 };
 
-/* Packed filters, tiles: for each row of a window even and odd outputs; then for `before` even
- * outputs, for `behind` odd ones, of each line of output that a step ends or begins. */
+/* Tiles of packed filters: for each row of a window, for even and for odd outputs; then for each
+ * line of output that a step ends or begins, `before` for even outputs and `behind` for odd
+ * ones. */
 enum {
     POD__PAIRS_SIDE = 6,
     POD__PAIRS_LINES = 4, /* 2e - 1, 2e, 2e + 1, 2e + 2 */
     POD__PAIRS_WEIGHTS = POD__PAIRS_SIDE + 2 * POD__PAIRS_LINES
 };
 
-/* Neither n nor `fused` matters. */
+/* Returns whether these functions take the call; does not depend on n and `fused`. */
 bool pod__few_pairs_takes(const pod_conv_call *call);
 size_t pod__few_pairs_packed_bytes(void);
 void pod__few_pairs_pack(const pod_conv_call *call, pod_dtype from, const void *w, void *packed);
 size_t pod__few_pairs_scratch_bytes(const pod_conv_call *call);
 void pod__few_pairs_run(const pod_conv_call *call, void *scratch);
 
-/* What a run knows; see amx_few/pairs.c and, of what is not finite, amx_few/fixup.c. */
+/* The state of a run; see amx_few/pairs.c and, for values that are not finite, amx_few/fixup.c. */
 typedef struct pod__pairs_run {
     const pod_conv_call *call;
     int64_t h, n_lines; /* of an image; of all */
     const char *weights;
-    char *ring;     /* two steps' lines as packed */
+    char *ring;     /* the packed lines of two steps */
     float *values;  /* even and odd outputs of line 2e - 1, then of line 2e */
-    double *totals; /* sums of even channels and of odd ones, squares likewise: (4, 16) */
+    double *totals; /* (4, 16): sums of even channels, of odd ones; sums of squares likewise */
     bool streams;
 } pod__pairs_run;
 
-/* The 32 pixels of a line of output once more, in `values`, each from its window alone: what lies
- * beside that met zeros, and these make no zeros of what is not finite. */
+/* Computes the 32 pixels of a line of output again, in `values`, each from its window alone: in the
+ * tiles, pixels outside a window are multiplied by zeros, which gives NaN if they are not
+ * finite. */
 void pod__pairs_fix_up(const pod__pairs_run *r, int64_t line, float *values);
 
 #endif
