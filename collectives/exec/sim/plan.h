@@ -1,5 +1,5 @@
-/* A plan while it is built: the steps of all classes' schedules, numbered through, and who belongs
- * to whom among them. */
+/* A plan under construction: the steps of all classes' schedules, numbered consecutively, and their
+ * partners. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_SIM_PLAN_H
 #define MINIPOD_COLLECTIVES_EXEC_SIM_PLAN_H
 
@@ -7,7 +7,7 @@
 
 enum { POD__SIM_NONE = -1 };
 
-/* A step is numbered first[k] + place, so that those of a class lie together. */
+/* The number of a step is first[k] + place, so the steps of a class are consecutive. */
 typedef struct pod__sim_builder {
     pod_arena *out, *work;
     const pod_sim *sim;
@@ -20,7 +20,7 @@ typedef struct pod__sim_builder {
     int32_t *first;         /* (n_columns + 1) */
     int32_t *column;
     int32_t *partner;  /* by step */
-    uint8_t *left_out; /* by step: of `after`, by bits; and whether it is left out of another's */
+    uint8_t *left_out; /* by step: which `after`s are left out; and whether another leaves it out */
     pod__sim_plan *plan;
 } pod__sim_builder;
 
@@ -40,8 +40,8 @@ static inline bool pod__sim_receives(const pod_step *s)
     return s->kind == POD_STEP_RECV || s->kind == POD_STEP_RECV_REDUCE;
 }
 
-/* Fills `partner`: of a message the other half, of a SYNC the number of its group in the plan,
- * which lists these. E_INVALID, naming rank and step, for one that has no other half. */
+/* Fill `partner`: the other half of a message; the number of a SYNC's group in the plan, which
+ * lists the groups. Fail with E_INVALID, naming rank and step, if there is no other half. */
 POD_MUST pod_status pod__sim_pair_messages(pod__sim_builder *b);
 POD_MUST pod_status pod__sim_group_syncs(pod__sim_builder *b);
 
