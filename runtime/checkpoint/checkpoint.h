@@ -2,13 +2,13 @@
  * logical file, whatever mesh wrote it:
  *
  *   DIR/latest                 "step-000000120 1a2b3c4d": the newest, and the CRC-32 of its name
- *   DIR/best                   likewise, with --keep-best: after the best evaluation; never removed
+ *   DIR/best                   likewise, with --keep-best: the one after the best evaluation
  *   DIR/step-000000120/
  *       index.h5               the file to open: virtual arrays of full shape over the shards
  *       shard-0000.h5 ...      for each rank, the elements of each variable that it wrote
  *       manifest.json          bytes and CRC-32 of every file and of itself; and the results of
  *                              the job's evaluations so far, the latest 65536 of them
- *       keep                   an empty file: the checkpoint is never removed while it exists
+ *       keep                   an empty file; while it exists, newer checkpoints do not displace this one
  *
  * index.h5 has at its root
  *
@@ -29,9 +29,9 @@
  *   /weights/<variable>        float32: weights, moving statistics and averages
  *   /state/<variable>          float32: optimizer states
  *
- * and reads as NaN where a shard is missing. A shard has arrays of one dimension under the same
- * names: a range of the variable's elements in row-major order. The attribute `first` is the index
- * of the first one.
+ * and its arrays read as NaN where a shard is missing. A shard has arrays of one dimension under
+ * the same names: a range of the variable's elements in row-major order. The attribute `first` is
+ * the index of the first one.
  *
  * A checkpoint is written as step-000000120.part and renamed; then `latest` moves. While another
  * one of the same step replaces it, it is called step-000000120.old; while it is removed,

@@ -75,8 +75,8 @@ typedef struct pod_checkpoint_save {
      * steps from left_from on are abandoned, except those of this run, own_from (at most `step`) to
      * `step`. left_from 0: none are. */
     int64_t left_from, own_from;
-    bool is_kept; /* rank 0's: never removed. If it replaces one that is_kept and not abandoned, it
-                     is too */
+    bool is_kept; /* rank 0's: keep it, whatever is saved later. Also if it replaces a kept one that
+                     is not abandoned */
     bool is_best; /* rank 0's: `best` will point to it */
     pod_eval_rows evals; /* rank 0's: for the manifest, which has the last 65536; not more than
                             max_evals of pod_checkpoint_desk_create */

@@ -128,7 +128,8 @@ int64_t pod_config_size(const pod_config *c, pod_opt o); /* bytes */
 bool pod_config_bool(const pod_config *c, pod_opt o);
 int64_t pod_config_count(const pod_config *c, pod_opt o);     /* for a BOOL with a range */
 const char *pod_config_text(const pod_config *c, pod_opt o);  /* TEXT and CHOICE; "" if absent */
-const char *pod_config_value(const pod_config *c, pod_opt o); /* any type, as it was written */
+const char *pod_config_value(const pod_config *c, pod_opt o); /* the text of any type, as the user
+                                                                 wrote it */
 
 /* Returns the normal form of `text`, a value of the option: "1e-4" and "0.0001" become "0.0001",
  * "1024K" becomes "1M", "yes" "on". Returns `text` itself if it is no such value. */

@@ -30,8 +30,8 @@ POD_MUST pod_status pod_file_check(const char *path);
 bool pod_file_is_taken(const char *path);
 
 /* Opens a result file that a user names, like pod_file_open. But `-` and a link to standard output
- * (/dev/stdout) are standard output, and a device, a pipe, or a link to one is written directly.
- * These keep what was written before a failure. */
+ * (/dev/stdout) are standard output, and a device, a pipe, or a link to one is written directly. A
+ * failure leaves there what was already written. */
 POD_MUST pod_status pod_file_open_result(const char *path, pod_file **out);
 /* Checks whether it would succeed, without waiting for the reader of a pipe. Leaves nothing. */
 POD_MUST pod_status pod_file_check_result(const char *path);

@@ -2,9 +2,9 @@
  *
  * Blank lines and lines that begin with # or ; are comments, and so is text after " #" or " ;"
  * behind a value. A value that begins with one of them is empty. A quoted value, "..." or '...',
- * may contain #; a ; after a blank would end it there, too, and is refused. Blanks before a key
- * mean nothing (inih alone would take such a line for a continuation). A line must fit into inih's
- * buffer. Control characters are refused. */
+ * may contain #. It may not contain a ; after a blank, at which inih would end it. Blanks before a
+ * key mean nothing (inih alone would take such a line for a continuation). A line must fit into
+ * inih's buffer. Control characters are refused. */
 #ifndef MINIPOD_RUNTIME_CORE_INI_H
 #define MINIPOD_RUNTIME_CORE_INI_H
 

@@ -30,8 +30,8 @@ POD_MUST pod_status pod__channel_stats_finish(const pod_channel_stats *s, pod_ar
 
 /* ---- checks of a file against the layout of dataset.h ----
  *
- * Users write such files with h5py, so that an error text says how to correct an array in numpy.
- * The caller holds the HDF5 lock. */
+ * Users write such files with h5py; an error text says how to correct an array in numpy. The caller
+ * holds the HDF5 lock. */
 
 /* Checks that all arrays in `name` exist; the error lists those that do not, and those in the
  * file. */

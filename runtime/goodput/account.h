@@ -8,21 +8,22 @@
  * attempt does not count. So with 4 ranks for 10 s and then 2 ranks for 5 s the wall time is 4 x 10
  * + 2 x 5 = 50 s. The wall time of one rank is the sum over the attempts that have it.
  *
- * The time of each rank is divided into categories that sum to it in whole nanoseconds: - Spans
- * have the category in the log; time between them is OTHER. - A step is productive except for its
- * waits for input (DATA_LOADING_SYNC) and its copies for a
+ * The time of each rank is divided into categories that sum to it in whole nanoseconds:
+ *
+ *  - Spans have the category in the log; time between them is OTHER.
+ *  - A step is productive except for its waits for input (DATA_LOADING_SYNC) and its copies for a
  *    checkpoint (UNPRODUCTIVE_CHECKPOINT_SAVE_TIME). The time that the first step of an attempt
  *    takes beyond a usual one is PROGRAM_STARTUP. A usual step is the median of the other steps of
  *    the attempt or, if there are none, of another attempt with the same work and ranks.
- * - Steps after the one from which a later attempt resumed are lost: they count as
+ *  - Steps after the one from which a later attempt resumed are lost: they count as
  *    WASTED_PROGRESS_FROM_DISRUPTION. If no attempt resumed, so are the steps that no checkpoint
  *    has, by the log or, for the last attempt, by the run's folder, unless it ended well.
- * - An attempt that neither ended well nor was asked to stop was disrupted. After a rank's last
+ *  - An attempt that neither ended well nor was asked to stop was disrupted. After a rank's last
  *    complete step or span, the time of at most a usual step is wasted; the rest, until the record
  *    of the rank's next attempt begins, is INFRASTRUCTURE_RECOVERY_FROM_DISRUPTION.
- * - In an attempt that was not disrupted, the time from a rank's last record to the end that the
+ *  - In an attempt that was not disrupted, the time from a rank's last record to the end that the
  *    launcher recorded is SHUTDOWN.
- * - The time before the record of an attempt that follows no disruption is TPU_INITIALIZATION.
+ *  - The time before the record of an attempt that follows no disruption is TPU_INITIALIZATION.
  *
  * Runtime goodput = productive / wall, over all ranks (Wongpanich et al. 2025: saved progress /
  * time in which all ranks are allocated). Evaluation does not count as productive. */

@@ -62,10 +62,10 @@ typedef struct pod_fleet_run {
 } pod_fleet_run;
 
 /* Fails with E_INVALID, naming file, job and run, if file and log contradict each other: the run
- * had more ranks, or more time, than the job had all ranks; or, if times in the file are seconds
- * since 1970 (1e9 and more), it began before that or ended after it. A job without an `end`, though
- * the run is over, counts up to the last line. Differences of a second are allowed, because files
- * may have whole seconds. */
+ * had more ranks than the job, or ran longer than the job had all its ranks; or, if times in the
+ * file are seconds since 1970 (1e9 and more), the run began before the job had all its ranks, or
+ * ended after the job. A job without an `end`, though the run is over, counts up to the last line.
+ * Differences of a second are allowed, because files may have whole seconds. */
 POD_MUST pod_status pod_fleet_check(const pod_fleet *f, const pod_fleet_job *j,
                                     const pod_fleet_run *r);
 

@@ -15,8 +15,8 @@
 #include "runtime/graph/phase.h"
 #include "runtime/graph/shape.h"
 
-/* At most so many outputs of a node, and inputs and outputs together. Only the nodes of collectives
- * over a whole bucket have more. */
+/* The most outputs of a node, and the most inputs and outputs together. Only the nodes of
+ * collectives over a bucket have more. */
 enum { POD_MAX_OUT = 8, POD_MAX_VALUES = 32 };
 
 typedef struct pod_op pod_op; /* runtime/ops/op.h */

@@ -52,7 +52,7 @@ typedef struct pod_timeline_plan {
     int rank;
     int64_t max_steps;  /* rows */
     int64_t max_events; /* of one step */
-    int64_t kept_steps; /* keeps the events of so many last steps, at least 1 */
+    int64_t kept_steps; /* number of last steps whose events are kept, at least 1 */
 } pod_timeline_plan;
 
 typedef struct pod_timeline pod_timeline;

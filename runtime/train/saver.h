@@ -21,8 +21,8 @@ typedef struct pod_saver_plan {
     const char *dir; /* the folder of the checkpoints, OUT/checkpoint, which exists */
     bool is_async;
     int64_t keep_last;    /* how many checkpoints to keep, at least 1 */
-    int64_t keep_every;   /* checkpoints of steps divisible by this are never removed, also not by
-                             later attempts; 0: none */
+    int64_t keep_every;   /* keep_last does not apply to checkpoints of steps divisible by this,
+                             also in later attempts; 0: none */
     bool keep_best;       /* keeps the checkpoint after the best evaluation, with the link `best` */
     double patience_s;    /* how long rank 0 waits for the shards of the others after writing its
                              own; 0: a minute */

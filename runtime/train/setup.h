@@ -60,9 +60,9 @@ POD_MUST pod_status pod_setup_to_evaluate(const pod_config *c, int n_ranks, int 
  * and arrays are those of `stored`. */
 pod_dataset_info pod_setup_seen(const pod_setup *s, const pod_dataset_info *stored);
 
-/* Returns `s` with the batch for evaluating n_samples: the number of batches stays that of
- * s->batch, and the batch is the smallest that cores and micro-steps divide. For the evaluation
- * program and its loader. */
+/* Returns `s` with a batch for evaluating n_samples: the smallest one, divisible by cores times
+ * micro-steps, with as many batches as s->batch would need. For the evaluation program and its
+ * loader. */
 pod_setup pod_setup_evaluation(const pod_setup *s, int64_t n_samples);
 
 /* Returns the options of this rank's loader: for training, shuffled and augmented; for evaluation,

@@ -33,7 +33,7 @@ typedef struct pod_train_args {
     const char *machine; /* name of the machine that goodput is compared with, and its ideal
                             times */
     pod_ideal ideal;
-    int64_t kept_steps; /* the timeline keeps the events of so many steps; at least 1 */
+    int64_t kept_steps; /* number of last steps whose events the timeline keeps, at least 1 */
     /* Called on each rank before the first step, after weights are restored and the logs are open.
      * If it fails, so does the run. Local; may be NULL. */
     pod_status (*begins)(void *to);
