@@ -4,9 +4,10 @@
  * the file key lr-schedule. The first and last may also have _ for -, as in nccl-tests. All options
  * are in options.def. A value follows as `--lr 0.1` or `--lr=0.1`; a bool may also be alone
  * (`--trace`, `--trace on`, `--trace 1`, `--trace=off`). `--` ends the options. Files given with
- * --conf are read in order, and the last value wins. A key that occurs twice in one file is an
- * error, and so is a key that no command knows. A key of another command is checked and not used,
- * so that train and eval can share a file.
+ * --conf are read in order, and the last value wins; MINIPOD_CONF names a file that is read if
+ * there is no --conf. A key that occurs twice in one file is an error, and so is a key that no
+ * command knows. A key of another command is checked and not used, so that train and eval can share
+ * a file.
  *
  * Errors are E_INVALID, or the status of reading a file: one line that names the option as it was
  * spelled (or FILE:LINE, or the environment name), what was wanted and what was found. */

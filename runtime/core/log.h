@@ -36,9 +36,9 @@ typedef struct pod_log {
     const char *command; /* command to name in errors, borrowed; NULL: none */
 } pod_log;
 
-/* `progress` is the value of the option: "auto" (in place on a terminal, through mpirun too), "on"
- * (in place in any case) or "off". Ranks other than 0 print nothing, nor does a log without
- * `out`. */
+/* Starts a log. `progress` is the value of the option: "auto" (in place on a terminal, through
+ * mpirun too; none with `quiet`), "on" (in place in any case) or "off". Ranks other than 0 print
+ * nothing, nor does a log without `out`. */
 pod_log pod_log_start(int rank, FILE *out, FILE *err, const char *progress, bool quiet);
 
 /* Prints one line and adds the newline. Errors are preceded by "minipod COMMAND: ", warnings by

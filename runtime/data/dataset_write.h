@@ -1,6 +1,6 @@
 /* Writes a data set as an HDF5 file (layout in dataset.h). It writes PATH.minipod-part and renames
  * that at the end, so that PATH never names an incomplete file. Samples are added in order; mean
- * and std are computed from the training pixels that pass. Takes the HDF5 lock itself.
+ * and std are computed from the training pixels as they are added. Takes the HDF5 lock itself.
  *
  * A process has at most one writer at a time. While it has one, SIGINT, SIGTERM and SIGHUP are
  * deferred: the next pod_dataset_writer_add or _finish fails with E_WRITE, and once the writer is

@@ -47,7 +47,7 @@ typedef struct pod_compile_args {
     int accumulate;     /* micro-steps per step; 0 means 1 */
     pod_group bn_group; /* cores that share batch norm's statistics: dims and tile, step unused.
                            Zeroed: each core alone */
-    size_t guard_bytes; /* canary bytes behind every slot; 0 but for the check executor */
+    size_t guard_bytes; /* canary bytes behind every slot, for tests; else 0 */
 } pod_compile_args;
 
 /* Compiles the graph for a batch of `batch` samples. Inputs with batch_dim 0 are split over the

@@ -43,7 +43,8 @@ typedef struct pod_job_sim_plan {
 typedef struct pod_job_sim {
     bool is_finished;
     pod_stamp by_span[POD_N_JOB_SPANS]; /* sums to `allocated` exactly */
-    pod_stamp allocated;                /* time with all nodes; the job's time is this ... */
+    pod_stamp allocated;                /* time with all nodes; the time from begin to end is this
+                                           ... */
     pod_stamp waiting;                  /* ... plus the time without */
     int64_t n_kept;                     /* steps in complete checkpoints; all if finished */
     int64_t n_lost;                     /* steps that were done and lost */

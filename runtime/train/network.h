@@ -36,10 +36,10 @@ POD_MUST pod_status pod_network_compile(const pod_network *net, const pod_setup 
                                         const pod_target *target, pod_arena *arena,
                                         const pod_program **out);
 
-/* Checks that batch norm has enough values for its statistics in training. E_INVALID, naming the
- * layer, if one computes each statistic from a single value, so that its output would be constant.
- * Sets *warning to a text in the arena if one uses fewer than POD_FEW_NORM_VALUES values, else to
- * NULL. */
+/* Checks that every batch norm has enough values for its statistics in training. E_INVALID, naming
+ * the layer, if a layer would compute each statistic from a single value, which makes its output
+ * constant. Sets *warning to a text in the arena if a layer has fewer than POD_FEW_NORM_VALUES
+ * values, else to NULL. */
 enum { POD_FEW_NORM_VALUES = 8 };
 POD_MUST pod_status pod_network_check_norms(const pod_network *net, const pod_setup *s,
                                             const pod_dataset_info *data, pod_arena *arena,

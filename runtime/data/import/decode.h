@@ -2,12 +2,12 @@
  * names other formats. The result has 8 bits per channel and is upright: the orientation in EXIF is
  * applied. Private to this folder.
  *
- * JPEG, by libjpeg-turbo: baseline and progressive, 8 bits, grey, YCbCr and RGB; with `convert`
- * also grey, CMYK and YCCK to colour. The image is decoded at 1/8, 1/4 or 1/2 of its size if that
- * is large enough. A warning of the library that leaves all pixels right sets POD_IMAGE_FLAWED. Any
- * other warning (a truncated file, invalid codes) is POD_E_FORMAT, and so are other colours, other
- * depths, and an image whose decoding would take far too long for its size. CMYK counts as inverted
- * if the file has Adobe's marker; no colour profile is applied.
+ * JPEG, by libjpeg-turbo: baseline and progressive, 8 bits, grey, YCbCr and RGB. Grey as 3
+ * channels, and CMYK and YCCK, need `convert`. The image is decoded at 1/8, 1/4 or 1/2 of its size
+ * if that is large enough. A warning of the library that leaves all pixels right sets
+ * POD_IMAGE_FLAWED. Any other warning (a truncated file, invalid codes) is POD_E_FORMAT, and so are
+ * other colours, other depths, and an image whose decoding would take far too long for its size.
+ * CMYK counts as inverted if the file has Adobe's marker; no colour profile is applied.
  *
  * PNG, by libpng: grey, RGB and palette, of 1 to 16 bits, with or without alpha, interlaced or not.
  * 16 bits are rounded to 8. Transparent pixels are blended with white; gamma and colour profiles
