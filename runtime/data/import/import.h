@@ -82,19 +82,19 @@ typedef struct pod_import_images_options {
 /* Imports a folder of images. All get one size: the largest box of that shape in the middle of each
  * image, resized (resize.h).
  *
- * A few files are in memory at a time. Each is read once; with skip_bad twice, so that classes and
- * shares are computed without the bad images. The result depends on the folder and the options
- * alone, not on the number of threads. A damaged file, a file of another format, grey among
- * colours, or a class folder without images makes the import fail: one line counts all of them and
- * names the first few with their reasons. With skip_bad they are skipped with warnings, which also
- * name only a few. A failure of this process or host (no memory, a disk that cannot be read) ends
- * the import at once in either case. POD_E_INVALID if h5_path is in the folder, if test_folder is
- * the training folder, or for an option of the other layout. */
+ * At most 2 x 256 images are in memory at a time. Each file is read once; with skip_bad twice, so
+ * that classes and shares are computed without the bad images. The result depends on the folder and
+ * the options alone, not on the number of threads. A damaged file, a file of another format, grey
+ * among colours, or a class folder without images makes the import fail: one line counts all of
+ * them and names the first few with their reasons. With skip_bad they are skipped with warnings,
+ * which also name only a few. A failure of this process or host (no memory, a disk that cannot be
+ * read) ends the import at once in either case. POD_E_INVALID if h5_path is in the folder, if
+ * test_folder is the training folder, or for an option of the other layout. */
 POD_MUST pod_status pod_import_images(const char *folder, const char *h5_path,
                                       const pod_import_images_options *options);
-/* The same for images that a CSV file lists (list.h). test_folder is the name of the test split in
- * its column of splits; for_share applies to files without such a column, for_folders to files with
- * one. */
+/* The same for images that a CSV file lists (list.h), except that h5_path may be in the folder of
+ * the CSV file. test_folder is the name of the test split in its column of splits; for_share
+ * applies to files without such a column, for_folders to files with one. */
 POD_MUST pod_status pod_import_list(const char *csv_path, const char *h5_path,
                                     const pod_import_images_options *options);
 
