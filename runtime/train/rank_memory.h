@@ -1,5 +1,6 @@
 /* The memory that each rank needs on its host while it trains, apart from code, libraries and MPI's
- * buffers. Ranks of a node share none of it: multiply by the number of ranks. */
+ * buffers. Every rank has all of it for itself, also its slab of collectives, which other ranks of
+ * the node can access: multiply by the number of ranks. */
 #ifndef MINIPOD_RUNTIME_TRAIN_RANK_MEMORY_H
 #define MINIPOD_RUNTIME_TRAIN_RANK_MEMORY_H
 

@@ -7,7 +7,7 @@
  *   chunk    32 values of the depth, the last one filled with zeros; packed: (32 pixels, 64 bytes)
  *   strip    32 columns of the whole depth, packed: two tiles of VNNI pairs per chunk, or one for
  *            the last 16 columns or fewer
- * / */
+ */
 #ifndef MINIPOD_KERNELS_CONV_AMX_1X1_H
 #define MINIPOD_KERNELS_CONV_AMX_1X1_H
 

@@ -58,7 +58,7 @@ void pod__amx_pack_view(const pod_conv_call *call, const pod__amx_view *v, pod_d
  *   STACKED   C = 16: 16 consecutive pixels of a line, in a strip that has each pixel with the one
  *             below it. A chunk is a column of two rows of a window. If the number of rows is odd,
  *             the last row has chunks of 16 values, which come after those of 32
- * / */
+ */
 typedef enum pod__amx_way {
     POD__AMX_DIRECT,
     POD__AMX_WINDOWS,
