@@ -113,10 +113,12 @@ POD_MUST pod_status pod_job_clear(const char *dir);
 POD_MUST pod_status pod_job_last_attempt(const char *dir, int *last);
 
 /* For a launcher, instead of pod_job_clear, because it does not know yet whether any rank will
- * begin. pod_job_put_aside moves the log of an older job from DIR/job to DIR/job.until-begun; if
- * that exists, because a launcher was killed before it called pod_job_settle, it stays.
- * pod_job_settle, called when the new job has ended or failed to begin and launch.jsonl is closed,
- * removes the older log if a rank has begun a log, else moves it back to DIR/job. E_IO. */
+ * begin. If a rank has begun a log in DIR/job, pod_job_put_aside moves DIR/job to
+ * DIR/job.until-begun, replacing what is there; otherwise it clears DIR/job, so that the log of an
+ * older job in DIR/job.until-begun stays, which a launcher left that was killed before
+ * pod_job_settle. pod_job_settle, called when the new job has ended or failed to begin and
+ * launch.jsonl is closed, removes the older log if a rank has begun a log, else moves it back to
+ * DIR/job. E_IO. */
 POD_MUST pod_status pod_job_put_aside(const char *dir);
 POD_MUST pod_status pod_job_settle(const char *dir);
 

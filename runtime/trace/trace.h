@@ -44,7 +44,7 @@ POD_MUST pod_status pod_trace_open(const char *path, const pod_trace_plan *plan,
 POD_MUST pod_status pod_trace_put_step(pod_trace *t, const pod_trace_part part[]);
 /* Writes all deeds of the i-th rank, from pod_timeline_copy_beside; one call per rank. */
 void pod_trace_put_beside(pod_trace *t, int i, const pod_event event[], int64_t n);
-/* Completes the file and releases t in any case. E_IO, E_WRITE. */
+/* Completes the file and releases t in any case. E_WRITE. */
 POD_MUST pod_status pod_trace_close(pod_trace *t);
 void pod_trace_abandon(pod_trace *t); /* removes the file; NULL is allowed */
 
