@@ -55,7 +55,7 @@ void pod_progress_at(pod_log *l, int64_t done, const char *note_fmt, ...) POD_PR
 void pod_progress_end(pod_log *l); /* removes the line */
 
 /* Returns whether output to f appears on a terminal. Open MPI gives each rank a terminal of its
- * own, whatever mpirun's output is; so under mpirun it is mpirun's that counts. */
+ * own, whatever mpirun's output is; so under mpirun the output of mpirun itself is checked. */
 bool pod_is_terminal(FILE *f);
 
 #endif

@@ -5,8 +5,9 @@
  * augmented. The bits of batch k depend on the data set and the options alone, not on timing or on
  * the number of threads. Batches follow each other without end, epoch after epoch. Training drops
  * the tail of an epoch; evaluation (keep_tail) pads it with zero pixels and label -1, so that
- * pod_loader_steps_per_epoch batches are one pass over all samples. The threads prepare the next
- * epoch's batches meanwhile, also the training batches during an evaluation.
+ * pod_loader_steps_per_epoch batches are one pass over all samples. The threads of the training
+ * loader prepare the next training batches during an evaluation, and those of the evaluation loader
+ * the next evaluation's during training.
  *
  * pod_loader_open allocates all memory. One thread calls pod_loader_next; open and close are local,
  * not collective. */

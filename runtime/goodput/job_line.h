@@ -13,7 +13,7 @@
 #include "kernels/base/status.h"
 
 enum { POD__JOB_MAX_RANKS = 1 << 20, POD__JOB_MAX_ATTEMPTS = 1000000, POD__JOB_REASON_BYTES = 256 };
-/* Any difference of two stamps fits into an int64_t; the year 2096. */
+/* The largest stamp, in the year 2096: the difference of any two fits into an int64_t. */
 #define POD__JOB_MAX_STAMP INT64_C(4000000000000000000)
 
 /* X(key, type, least, most), in the order in a line; a NUMBER is an integer. */
