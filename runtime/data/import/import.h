@@ -50,9 +50,10 @@ typedef struct pod_import_cifar_options {
  *   train.bin  test.bin  fine_label_names.txt  coarse_label_names.txt                    CIFAR-100
  *
  * A record is a label (CIFAR-100: the coarse, then the fine one) and 32 x 32 pixels: all red
- * values, then green, then blue. The import fails if a file is missing or is not a whole number of
- * records, or if a label has no class. It warns if the number of records differs from the
- * original's. */
+ * values, then green, then blue. The import fails if a .bin file is missing or is not a whole
+ * number of records, or if a label has no class. It warns if the number of records differs from the
+ * original's, or if the file of names is missing; classes are then named by number. E_INVALID for
+ * for_labels with CIFAR-10. */
 POD_MUST pod_status pod_import_cifar(const char *from, const char *h5_path,
                                      const pod_import_cifar_options *options);
 

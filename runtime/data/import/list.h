@@ -68,8 +68,9 @@ typedef struct pod_image_list {
  *   FOLDER/{train,<test>}/<class>/<image>       split already; other folders are in left_out
  *
  * Files whose names are not those of images (Thumbs.db, labels.csv, names that begin with a dot)
- * are ignored and counted. E_IO if FOLDER cannot be read; E_FORMAT if there are no classes;
- * E_INVALID if `test_folder` is the folder of the training images. The list lives in the arena. */
+ * are ignored and counted. E_IO if FOLDER cannot be read; E_FORMAT if there are no classes, or a
+ * folder train without <test>; E_INVALID if `test_folder` is the folder of the training images. The
+ * list lives in the arena. */
 POD_MUST pod_status pod__image_folder_list(const char *folder, const char *test_folder,
                                            pod_bad_images *bad, pod_arena *a, pod_image_list *out);
 /* Lists the images directly in FOLDER, in the same order, without labels and classes. The list is
@@ -83,9 +84,10 @@ POD_MUST pod_status pod__image_folder_list_flat(const char *folder, pod_arena *a
  *
  * with these columns in this order, or with a header that names them (also path or image, class,
  * set) among other columns. Paths are absolute, or relative to `folder`, the folder of the CSV
- * file. Fields may be quoted (RFC 4180). A split is `train` or `test_name`; rows of other splits
- * are skipped and described in left_out. E_IO if the file cannot be read; E_FORMAT, with the line
- * number, for a malformed row. The list lives in the arena. */
+ * file. Fields may be quoted (RFC 4180). A split is `train`, `training` or `test_name`, in any
+ * case; rows of other splits are skipped and described in left_out. E_IO if the file cannot be
+ * read; E_FORMAT for a malformed row, with the line number, for a file in two rows, and for a split
+ * without rows. The list lives in the arena. */
 POD_MUST pod_status pod__image_labels_list(const char *csv_path, const char *folder,
                                            const char *test_name, pod_arena *a,
                                            pod_image_list *out);
