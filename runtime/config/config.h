@@ -11,8 +11,8 @@
  *
  * Errors are E_INVALID, or the status of reading a file: one line that names the option as it was
  * spelled (or FILE:LINE, or the environment name), what was wanted and what was found. */
-#ifndef MINIPOD_RUNTIME_CORE_CONFIG_H
-#define MINIPOD_RUNTIME_CORE_CONFIG_H
+#ifndef MINIPOD_RUNTIME_CONFIG_CONFIG_H
+#define MINIPOD_RUNTIME_CONFIG_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  *
  * Steps count from 1. A fault is injected once in a job, and not again when a later attempt repeats
  * its step. `slow` is a state that lasts in every attempt. */
-#ifndef MINIPOD_RUNTIME_CORE_FAULT_H
-#define MINIPOD_RUNTIME_CORE_FAULT_H
+#ifndef MINIPOD_RUNTIME_CONFIG_FAULT_H
+#define MINIPOD_RUNTIME_CONFIG_FAULT_H
 
 #include <stdint.h>
 #include <stdio.h>

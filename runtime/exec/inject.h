@@ -8,8 +8,8 @@
  *
  * The first three happen once in a job, also if it restarts. `slow` holds in the steps that it
  * names, in every attempt of the job. The saver injects faults of files (runtime/train/saver.h). */
-#ifndef MINIPOD_RUNTIME_TRAIN_INJECT_H
-#define MINIPOD_RUNTIME_TRAIN_INJECT_H
+#ifndef MINIPOD_RUNTIME_EXEC_INJECT_H
+#define MINIPOD_RUNTIME_EXEC_INJECT_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * `minipod calibrate` measures this host and writes its file; --machine host reads it. Files of
  * pods are part of the program. Rates are 1e9 FLOPs or bytes per second of one core; 0 or "" means
  * not known. A run measures none of them. */
-#ifndef MINIPOD_RUNTIME_CORE_MACHINE_H
-#define MINIPOD_RUNTIME_CORE_MACHINE_H
+#ifndef MINIPOD_RUNTIME_MACHINE_MACHINE_H
+#define MINIPOD_RUNTIME_MACHINE_MACHINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

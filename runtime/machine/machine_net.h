@@ -1,6 +1,6 @@
 /* The interconnect of a machine file, as a net for the simulator and for a mesh. */
-#ifndef MINIPOD_RUNTIME_CORE_MACHINE_NET_H
-#define MINIPOD_RUNTIME_CORE_MACHINE_NET_H
+#ifndef MINIPOD_RUNTIME_MACHINE_MACHINE_NET_H
+#define MINIPOD_RUNTIME_MACHINE_MACHINE_NET_H
 
 #include "collectives/mesh/mesh.h"
 #include "collectives/net/net.h"

@@ -1,6 +1,6 @@
 /* The machine files of runtime/machine/presets, as the build put them into the program. */
-#ifndef MINIPOD_RUNTIME_CORE_MACHINE_PRESETS_H
-#define MINIPOD_RUNTIME_CORE_MACHINE_PRESETS_H
+#ifndef MINIPOD_RUNTIME_MACHINE_MACHINE_PRESETS_H
+#define MINIPOD_RUNTIME_MACHINE_MACHINE_PRESETS_H
 
 #include <stddef.h>
 

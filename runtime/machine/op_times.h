@@ -1,6 +1,6 @@
 /* Measured times of ops on a machine: points to interpolate between. */
-#ifndef MINIPOD_RUNTIME_CORE_OP_TIMES_H
-#define MINIPOD_RUNTIME_CORE_OP_TIMES_H
+#ifndef MINIPOD_RUNTIME_MACHINE_OP_TIMES_H
+#define MINIPOD_RUNTIME_MACHINE_OP_TIMES_H
 
 #include <stdint.h>
 

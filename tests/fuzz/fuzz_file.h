@@ -1,6 +1,6 @@
 /* The input of a fuzz target as a file, for what reads files: one a process, written anew. */
-#ifndef MINIPOD_TESTS_FUZZ_FILE_H
-#define MINIPOD_TESTS_FUZZ_FILE_H
+#ifndef MINIPOD_TESTS_FUZZ_FUZZ_FILE_H
+#define MINIPOD_TESTS_FUZZ_FUZZ_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

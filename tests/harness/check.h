@@ -5,8 +5,8 @@
  *   - canaries stand behind slots where the program was compiled with guards
  *   - a collective's buffer is NaN while it is in flight
  *   - values must be finite */
-#ifndef MINIPOD_TESTS_CHECK_H
-#define MINIPOD_TESTS_CHECK_H
+#ifndef MINIPOD_TESTS_HARNESS_CHECK_H
+#define MINIPOD_TESTS_HARNESS_CHECK_H
 
 #include "runtime/exec/store.h"
 #include "runtime/program/program.h"

@@ -1,6 +1,6 @@
 /* Checkpoints of made models, written by one process that plays all ranks. */
-#ifndef MINIPOD_TESTS_CHECKPOINTS_H
-#define MINIPOD_TESTS_CHECKPOINTS_H
+#ifndef MINIPOD_TESTS_HARNESS_CHECKPOINTS_H
+#define MINIPOD_TESTS_HARNESS_CHECKPOINTS_H
 
 #include "runtime/checkpoint/write.h"
 #include "tests/harness/harness.h"

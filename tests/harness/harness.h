@@ -6,8 +6,8 @@
  * others. A test that cannot run here (a kernel this CPU lacks, data that is absent) calls
  * pod_test_skip and returns; skips are counted and printed. A program runs only the tests whose
  * "suite.test" contains its first argument, when there is one. */
-#ifndef MINIPOD_TESTS_HARNESS_H
-#define MINIPOD_TESTS_HARNESS_H
+#ifndef MINIPOD_TESTS_HARNESS_HARNESS_H
+#define MINIPOD_TESTS_HARNESS_HARNESS_H
 
 #include <CUnit/CUnit.h>
 #include <stdbool.h>

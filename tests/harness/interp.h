@@ -1,8 +1,8 @@
 /* Runs a graph node by node on one core, a buffer a value: no plan, no memory in place, no passes.
  * For tests of ops and gradients, and the plain twin of the executors. Buffers stand before guard
  * pages. What cannot be made ends the test program. */
-#ifndef MINIPOD_TESTS_INTERP_H
-#define MINIPOD_TESTS_INTERP_H
+#ifndef MINIPOD_TESTS_HARNESS_INTERP_H
+#define MINIPOD_TESTS_HARNESS_INTERP_H
 
 #include "runtime/graph/graph.h"
 #include "runtime/ops/op.h"

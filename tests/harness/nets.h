@@ -1,7 +1,7 @@
 /* Small networks with made data, for tests of programs, executors and training. The same at each
  * mesh: 48 samples of 6 x 6 x 2 bytes in 5 classes. */
-#ifndef MINIPOD_TESTS_NETS_H
-#define MINIPOD_TESTS_NETS_H
+#ifndef MINIPOD_TESTS_HARNESS_NETS_H
+#define MINIPOD_TESTS_HARNESS_NETS_H
 
 #include "runtime/exec/store.h"
 #include "runtime/train/network.h"

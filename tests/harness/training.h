@@ -1,7 +1,7 @@
 /* A whole training run of a small network, as the command makes one: settings from options, logs
  * and a checkpoint in a folder of the test's own. */
-#ifndef MINIPOD_TESTS_TRAINING_H
-#define MINIPOD_TESTS_TRAINING_H
+#ifndef MINIPOD_TESTS_HARNESS_TRAINING_H
+#define MINIPOD_TESTS_HARNESS_TRAINING_H
 
 #include "runtime/train/snapshot.h"
 #include "runtime/train/train.h"

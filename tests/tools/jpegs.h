@@ -1,7 +1,7 @@
 /* JPEG files for tests, made by libjpeg: two colours side by side, so that what is decoded can be
  * said beforehand. */
-#ifndef MINIPOD_TESTS_HARNESS_JPEGS_H
-#define MINIPOD_TESTS_HARNESS_JPEGS_H
+#ifndef MINIPOD_TESTS_TOOLS_JPEGS_H
+#define MINIPOD_TESTS_TOOLS_JPEGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * values of the common keys) and by what a run of minipod owes on top: the open division, the truth
  * about model and data, pairs that close, epochs and times that never go back. A run that was
  * aborted may lack evaluations, and the last one its accuracy. */
-#ifndef MINIPOD_TESTS_MLLOG_CHECK_H
-#define MINIPOD_TESTS_MLLOG_CHECK_H
+#ifndef MINIPOD_TESTS_TOOLS_MLLOG_CHECK_H
+#define MINIPOD_TESTS_TOOLS_MLLOG_CHECK_H
 
 #include <stdbool.h>
 #include <stddef.h>

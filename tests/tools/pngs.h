@@ -1,7 +1,7 @@
 /* PNG files for tests, made by libpng: two colours side by side, so that what is decoded can be
  * said beforehand. */
-#ifndef MINIPOD_TESTS_HARNESS_PNGS_H
-#define MINIPOD_TESTS_HARNESS_PNGS_H
+#ifndef MINIPOD_TESTS_TOOLS_PNGS_H
+#define MINIPOD_TESTS_TOOLS_PNGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

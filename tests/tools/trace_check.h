@@ -2,8 +2,8 @@
  * every row named and of one rank, slices of a row side by side, both ends of every arrow within
  * a slice and forward in time, times with all digits and never negative, and no bytes in flight
  * at the end. */
-#ifndef MINIPOD_TESTS_TRACE_CHECK_H
-#define MINIPOD_TESTS_TRACE_CHECK_H
+#ifndef MINIPOD_TESTS_TOOLS_TRACE_CHECK_H
+#define MINIPOD_TESTS_TOOLS_TRACE_CHECK_H
 
 #include <stdbool.h>
 #include <stddef.h>

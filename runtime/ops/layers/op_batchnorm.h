@@ -1,6 +1,6 @@
 /* Helpers shared by the ops of plain and of fused batch norm. Private to this folder. */
-#ifndef MINIPOD_RUNTIME_OPS_OP_BATCHNORM_H
-#define MINIPOD_RUNTIME_OPS_OP_BATCHNORM_H
+#ifndef MINIPOD_RUNTIME_OPS_LAYERS_OP_BATCHNORM_H
+#define MINIPOD_RUNTIME_OPS_LAYERS_OP_BATCHNORM_H
 
 #include "runtime/ops/fused.h"
 #include "runtime/ops/op_common.h"

@@ -6,8 +6,8 @@
  * A pattern is tried at every site. It changes nothing, or it replaces the nodes that it matches. A
  * replacement stands where all its inputs are computed already; nodes that are no longer needed are
  * removed. */
-#ifndef MINIPOD_RUNTIME_PASSES_FUSE_H
-#define MINIPOD_RUNTIME_PASSES_FUSE_H
+#ifndef MINIPOD_RUNTIME_PASSES_FUSE_FUSE_H
+#define MINIPOD_RUNTIME_PASSES_FUSE_FUSE_H
 
 #include "runtime/ops/fused.h"
 #include "runtime/passes/plan.h"

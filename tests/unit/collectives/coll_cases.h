@@ -1,7 +1,7 @@
 /* What the tests of collectives share: meshes and schedules by name, and the trial of a collective in
  * the one-process executor. */
-#ifndef MINIPOD_TESTS_COLL_CASES_H
-#define MINIPOD_TESTS_COLL_CASES_H
+#ifndef MINIPOD_TESTS_UNIT_COLLECTIVES_COLL_CASES_H
+#define MINIPOD_TESTS_UNIT_COLLECTIVES_COLL_CASES_H
 
 #include <math.h>
 #include <stdlib.h>
