@@ -10,12 +10,6 @@
 #include "runtime/data/glyphs.h"
 #include "runtime/optim/optim.h"
 
-static const pod_option *option_of(pod_opt o)
-{
-    int n;
-    return &pod_options(&n)[o];
-}
-
 static bool is_length(pod_opt o) { return o == POD_OPT_STEPS || o == POD_OPT_EPOCHS; }
 static bool is_batch(pod_opt o) { return o == POD_OPT_BATCH || o == POD_OPT_ACCUMULATE; }
 
@@ -30,7 +24,7 @@ static int choose(const pod_call *call, uint32_t command, int ranks, pod_opt whi
     int n = 0;
     for (int i = 0; i < POD_N_OPTS; i++) {
         const pod_opt o = (pod_opt)i;
-        if (!option_of(o)->shapes || !(option_of(o)->commands & command)) continue;
+        if (!pod_options[o].shapes || !(pod_options[o].commands & command)) continue;
         if (is_length(o) && has_length) continue;
         if (is_batch(o) && command == POD_CMD_EVAL && has_other_ranks) continue;
         which[n++] = o;
@@ -47,7 +41,7 @@ const char *pod_as_trained_print(const pod_config *c, pod_arena *a)
         const char *value = pod_config_value(c, (pod_opt)i);
         if (pod_config_source(c, (pod_opt)i) == POD_FROM_CHECKPOINT &&
             strcmp(value, pod_optim_default_of(c, (pod_opt)i)) != 0)
-            text = pod_arena_text(a, "%s --%s %s", text, option_of((pod_opt)i)->name, value);
+            text = pod_arena_text(a, "%s --%s %s", text, pod_options[(pod_opt)i].name, value);
     }
     return text ? text : "";
 }
@@ -58,7 +52,7 @@ static bool differs(const pod_config *c, const pod_config *was, pod_opt o)
 {
     /* No image size is one; a hyper-parameter that the optimizer does not read is none. */
     const bool is_known = pod_config_is_set(was, o) ||
-                          (option_of(o)->type == POD_OPTION_TEXT && !*pod_config_value(was, o));
+                          (pod_options[o].type == POD_OPTION_TEXT && !*pod_config_value(was, o));
     return is_known && pod_config_source(c, o) > POD_FROM_CHECKPOINT && !is_length(o) &&
            o != POD_OPT_DATA && !pod_config_is_same(c, was, o);
 }
@@ -70,8 +64,8 @@ static pod_status list_differences(const pod_config *given, const pod_config *wa
     for (int i = 0; i < POD_N_OPTS && text; i++) {
         const pod_opt o = (pod_opt)i;
         const char *before = pod_config_value(was, o);
-        if (!option_of(o)->shapes || !differs(given, was, o)) continue;
-        text = pod_arena_text(a, "%s%s %s %s (was %s)", text, *text ? "," : "", option_of(o)->name,
+        if (!pod_options[o].shapes || !differs(given, was, o)) continue;
+        text = pod_arena_text(a, "%s%s %s %s (was %s)", text, *text ? "," : "", pod_options[o].name,
                               pod_config_value(given, o), *before ? before : "not given");
     }
     *out = text;
@@ -89,7 +83,7 @@ pod_status pod_as_trained_differs(const pod_config *given, const char *path, pod
     if (!*info.settings) return POD_OK; /* nothing is known */
     int n = 0;
     for (int i = 0; i < POD_N_OPTS; i++)
-        if (option_of((pod_opt)i)->shapes) which[n++] = (pod_opt)i;
+        if (pod_options[(pod_opt)i].shapes) which[n++] = (pod_opt)i;
     POD_TRY(pod_config_parse("", &none));
     pod_status s = pod_config_fill(none, info.settings, which, n, &was);
     pod_config_destroy(none);

@@ -171,9 +171,8 @@ static void print_usage(const pod_command *c)
 
 static void print_short_help(const pod_command *c)
 {
-    int n, n_taken = 0;
-    const pod_option *options = pod_options(&n);
-    for (int i = 0; i < n; i++) n_taken += (options[i].commands & c->form.bit) != 0;
+    int n_taken = 0;
+    for (int i = 0; i < POD_N_OPTS; i++) n_taken += (pod_options[i].commands & c->form.bit) != 0;
     const char *end = strchr(c->examples, '\n');
     if (strchr(end + 1, '\n')) end = strchr(end + 1, '\n');
     print_usage(c);
@@ -196,10 +195,10 @@ static void print_full_help(const pod_command *c)
     if (c->form.bit == POD_CMD_COLL) print_algorithms();
     if (c->form.bit == POD_CMD_KERNELS) print_problems();
     if (c->form.bit == POD_CMD_GOODPUT) pod_goodput_help(stdout);
-    if (pod_options(&n)[POD_OPT_FAULT].commands & c->form.bit) print_faults();
-    if (pod_options(&n)[POD_OPT_JOB].commands & c->form.bit) print_job_keys();
-    if (pod_options(&n)[POD_OPT_OPTIMIZER].commands & c->form.bit) pod_optim_help(stdout);
-    if (pod_options(&n)[POD_OPT_MODEL].commands & c->form.bit) {
+    if (pod_options[POD_OPT_FAULT].commands & c->form.bit) print_faults();
+    if (pod_options[POD_OPT_JOB].commands & c->form.bit) print_job_keys();
+    if (pod_options[POD_OPT_OPTIMIZER].commands & c->form.bit) pod_optim_help(stdout);
+    if (pod_options[POD_OPT_MODEL].commands & c->form.bit) {
         const pod_model *models = pod_models(&n);
         printf("\nmodels\n");
         for (int i = 0; i < n; i++) printf("  %-20s%s\n", models[i].name, models[i].about);

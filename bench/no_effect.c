@@ -17,16 +17,10 @@ static const need needs[] = {
 #include "bench/no_effect.def"
 };
 
-static const pod_option *option_of(pod_opt o)
-{
-    int n;
-    return &pod_options(&n)[o];
-}
-
 /* Neither 0, off nor nothing. */
 static bool is_set(const pod_config *c, pod_opt o)
 {
-    switch (option_of(o)->type) {
+    switch (pod_options[o].type) {
     case POD_OPTION_INT: return pod_config_int(c, o) != 0;
     case POD_OPTION_DOUBLE: return pod_config_double(c, o) != 0;
     case POD_OPTION_SIZE: return pod_config_size(c, o) != 0;
@@ -69,7 +63,7 @@ static bool is_met(const pod_config *c, int n_ranks, const need *n)
 
 static void check(const pod_config *c, uint32_t command, int n_ranks, const need *n, pod_log *log)
 {
-    const pod_option *option = option_of(n->option), *other = option_of(n->other);
+    const pod_option *option = &pod_options[n->option], *other = &pod_options[n->other];
     const char *own = pod_config_value(c, n->option), *value = pod_config_value(c, n->other);
     const bool is_of_ranks = strcmp(n->want, "ranks") == 0;
     /* Of a switch that is off, and a text that is absent, the name says all. */
@@ -92,7 +86,8 @@ void pod_no_effect_warn(const pod_config *c, uint32_t command, int n_ranks, pod_
         check(c, command, n_ranks, &needs[i], log);
     for (pod_opt o = 0; o < POD_N_OPTS; o++) {
         const need hparam = {ON_STEPS, o, POD_OPT_OPTIMIZER, "reads"};
-        const bool is_hparam = option_of(o)->type == POD_OPTION_DOUBLE && !*option_of(o)->fallback;
+        const bool is_hparam =
+            pod_options[o].type == POD_OPTION_DOUBLE && !*pod_options[o].fallback;
         if (is_hparam) check(c, command, n_ranks, &hparam, log);
     }
 }

@@ -59,17 +59,10 @@ static const struct {
 
 enum { N_IN_OUT = sizeof in_out / sizeof in_out[0], N_NAMED = sizeof named / sizeof named[0] };
 
-static const char *name_of(pod_opt o)
-{
-    int n;
-    return pod_options(&n)[o].name;
-}
-
 /* "": no result goes there. */
 static const char *path_of(const pod_config *c, pod_opt o)
 {
-    int n;
-    return pod_options(&n)[o].writes_file ? pod_config_text(c, o) : "";
+    return pod_options[o].writes_file ? pod_config_text(c, o) : "";
 }
 
 /* A plot is drawn by a program that makes its file. */
@@ -111,7 +104,7 @@ static bool has_ending(const char *path, const char *endings)
 static pod_status check_kinds(const pod_config *c, uint32_t command)
 {
     for (int i = 0; i < N_NAMED; i++) {
-        const char *path = path_of(c, named[i].option), *option = name_of(named[i].option);
+        const char *path = path_of(c, named[i].option), *option = pod_options[named[i].option].name;
         if (!(named[i].commands & command) || *path == '\0' || pod_file_is_stdout(path)) continue;
         if (!has_ending(path, named[i].endings))
             return pod_fail(POD_E_INVALID, "%s: '%s' will be %s, want a name in%s", option, path,
@@ -144,9 +137,8 @@ pod_status pod_result_files_check_out(const char *out, uint32_t command)
 /* The text of an option that writes nothing, if a file has that name: the command may read it. */
 static const char *read_by(const pod_config *c, pod_opt o)
 {
-    int n;
     struct stat st;
-    const pod_option *option = &pod_options(&n)[o];
+    const pod_option *option = &pod_options[o];
     if (option->type != POD_OPTION_TEXT || option->writes_file) return "";
     const char *text = pod_config_text(c, o);
     return stat(text, &st) == 0 && S_ISREG(st.st_mode) ? text : "";
@@ -159,9 +151,9 @@ static pod_status check_beside(const pod_config *c, uint32_t command, pod_opt mi
         const char *other = o < (int)mine ? path_of(c, (pod_opt)o) : "";
         if (*other == '\0') other = read_by(c, (pod_opt)o);
         if (*other == '\0' || !pod_file_is_same(path, other)) continue;
-        return pod_fail(POD_E_INVALID, "%s: '%s' is %s, which %s takes", name_of(mine), path,
-                        pod_file_is_stdout(path) ? "standard output" : "the file",
-                        name_of((pod_opt)o));
+        return pod_fail(POD_E_INVALID, "%s: '%s' is %s, which %s takes", pod_options[mine].name,
+                        path, pod_file_is_stdout(path) ? "standard output" : "the file",
+                        pod_options[(pod_opt)o].name);
     }
     for (int i = 0; i < 2 * N_IN_OUT; i++) {
         char own[POD_PATH_BYTES];
@@ -169,8 +161,8 @@ static pod_status check_beside(const pod_config *c, uint32_t command, pod_opt mi
         if (!(in_out[i % N_IN_OUT].commands & command) || *folder == '\0') continue;
         POD_TRY(pod_path_join(folder, in_out[i % N_IN_OUT].name, own));
         if (pod_file_is_same(path, own))
-            return pod_fail(POD_E_INVALID, "%s: '%s' is a file of the run in %s", name_of(mine),
-                            path, folder);
+            return pod_fail(POD_E_INVALID, "%s: '%s' is a file of the run in %s",
+                            pod_options[mine].name, path, folder);
     }
     return POD_OK;
 }

@@ -358,13 +358,10 @@ static pod_status check_foreign(const pod_config *c)
          "a rank that does not come is named after 30 s, one that died at once"},
     };
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
-        if (pod_config_int(c, foreign[i].option) != foreign[i].only) {
-            int n;
-            return pod_fail(POD_E_INVALID, "%s: %s, want %" PRId64 ": %s",
-                            pod_options(&n)[foreign[i].option].name,
-                            pod_config_value(c, foreign[i].option), foreign[i].only,
-                            foreign[i].instead);
-        }
+        if (pod_config_int(c, foreign[i].option) != foreign[i].only)
+            return pod_fail(
+                POD_E_INVALID, "%s: %s, want %" PRId64 ": %s", pod_options[foreign[i].option].name,
+                pod_config_value(c, foreign[i].option), foreign[i].only, foreign[i].instead);
     return POD_OK;
 }
 

@@ -30,21 +30,17 @@ void pod_json_option(pod_json *j, const pod_option *o, const char *value)
 
 void pod_json_arguments(pod_json *j, const pod_config *c, unsigned command)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
     pod_json_open_object(j, "args");
-    for (int i = 0; i < n; i++)
-        if (options[i].commands & command && !options[i].only_typed)
-            pod_json_option(j, &options[i], pod_config_value(c, (pod_opt)i));
+    for (int i = 0; i < POD_N_OPTS; i++)
+        if (pod_options[i].commands & command && !pod_options[i].only_typed)
+            pod_json_option(j, &pod_options[i], pod_config_value(c, (pod_opt)i));
     pod_json_close(j);
 }
 
 static const pod_option *option_of(const char *name)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
-    for (int i = 0; name && i < n; i++)
-        if (strcmp(options[i].name, name) == 0) return &options[i];
+    for (int i = 0; name && i < POD_N_OPTS; i++)
+        if (strcmp(pod_options[i].name, name) == 0) return &pod_options[i];
     return NULL;
 }
 

@@ -142,7 +142,6 @@ static const char *shown(const pod_config *c, const pod_planned *p, pod_opt o, c
 static const char *differences(const pod_config *c, const pod_planned *p, const pod_config *row,
                                pod_arena *arena)
 {
-    int n;
     const char *text = "";
     for (int i = 0; i < N_COMPARED && text; i++) {
         const pod_opt o = compared[i];
@@ -152,7 +151,7 @@ static const char *differences(const pod_config *c, const pod_planned *p, const 
             continue;
         const char *other = *pod_config_value(row, o) ? pod_config_value(row, o) : "none";
         text = pod_arena_text(arena, "%s%s%s %s, not %s", text, *text ? "; " : "",
-                              pod_options(&n)[o].name, shown(c, p, o, size), other);
+                              pod_options[o].name, shown(c, p, o, size), other);
     }
     return text;
 }

@@ -56,12 +56,6 @@ static bool is_typed(const pod_config *c, pod_opt o)
     return pod_config_source(c, o) == POD_FROM_COMMAND_LINE;
 }
 
-static const char *name_of(pod_opt o)
-{
-    int n;
-    return pod_options(&n)[o].name;
-}
-
 /* What a file or the environment has may be meant for other work; typed, it is meant for this. */
 static pod_status check_options(const pod_config *c, work here)
 {
@@ -73,7 +67,7 @@ static pod_status check_options(const pod_config *c, work here)
             if (uses[i].of & 1u << w)
                 snprintf(of + used, sizeof of - used, "%s%s", used ? ", " : "", work_names[w]);
         }
-        return pod_fail(POD_E_INVALID, "%s: of %s, not of %s", name_of(uses[i].option), of,
+        return pod_fail(POD_E_INVALID, "%s: of %s, not of %s", pod_options[uses[i].option].name, of,
                         work_names[here]);
     }
     return POD_OK;
@@ -81,7 +75,7 @@ static pod_status check_options(const pod_config *c, work here)
 
 static const char *name_if_typed(const pod_config *c, pod_opt o)
 {
-    return is_typed(c, o) ? name_of(o) : NULL;
+    return is_typed(c, o) ? pod_options[o].name : NULL;
 }
 
 /* ---- the work -------------------------------------------------------------------------------- */

@@ -79,16 +79,14 @@ static const char *source_text(pod_source s)
 
 pod_status pod_explain_optimizer(pod_explain *e)
 {
-    int n;
     pod_table *t;
-    const pod_option *options = pod_options(&n);
     const pod_config *c = e->config;
     const pod_optim *optim = pod_optim_find(pod_config_text(c, POD_OPT_OPTIMIZER));
     POD_TRY(pod_table_create(POD_COLUMNS(pod_quantity_columns), &t));
     pod_table_note(t, "%s: %s", optim->name, optim->formula);
     pod_table_note(t, "%s", optim->source);
     for (const pod_optim_default *d = optim->own; d->value; d++)
-        pod_table_quantity(t, options[d->option].name, "",
+        pod_table_quantity(t, pod_options[d->option].name, "",
                            source_text(pod_config_source(c, d->option)), "%s",
                            pod_optim_value(c, d->option));
     return pod_table_finish(t, stdout, "");

@@ -16,11 +16,10 @@ static pod_status check_options(const pod_config *c)
 {
     static const pod_opt others[] = {POD_OPT_TO_TARGET, POD_OPT_EXPLAIN, POD_OPT_TRACE,
                                      POD_OPT_VALIDATE};
-    int n;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (pod_config_bool(c, others[i]))
             return pod_fail(POD_E_INVALID, "job: does not go with --%s",
-                            pod_options(&n)[others[i]].name);
+                            pod_options[others[i]].name);
     return POD_OK;
 }
 
@@ -200,14 +199,12 @@ static bool is_beside_a_step(const pod_option *of, pod_opt o)
  * is meant. */
 static pod_status check_beside_a_step(const pod_config *c)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
-    for (int o = 0; o < n; o++)
+    for (int o = 0; o < POD_N_OPTS; o++)
         if (pod_config_source(c, (pod_opt)o) == POD_FROM_COMMAND_LINE &&
-            !is_beside_a_step(&options[o], (pod_opt)o))
+            !is_beside_a_step(&pod_options[o], (pod_opt)o))
             return pod_fail(POD_E_INVALID,
                             "%s: has no effect: --job step= gives the step, and none is simulated",
-                            options[o].name);
+                            pod_options[o].name);
     return POD_OK;
 }
 

@@ -20,10 +20,8 @@ static const char token[] = ":::MLLOG ";
 
 static const pod_option *option_of(const char *name) /* NULL: of another version */
 {
-    int n;
-    const pod_option *options = pod_options(&n);
-    for (int i = 0; i < n; i++)
-        if (strcmp(options[i].name, name) == 0) return &options[i];
+    for (int i = 0; i < POD_N_OPTS; i++)
+        if (strcmp(pod_options[i].name, name) == 0) return &pod_options[i];
     return NULL;
 }
 
@@ -254,20 +252,18 @@ pod_status pod_mlperf_check_alike(const pod_mlperf_run run[], int n)
 pod_status pod_mlperf_check_settings(const pod_mlperf_run *run, const pod_config *train,
                                      int64_t seed)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
     if (run->seed != seed)
         return pod_fail(POD_E_INVALID, "%s: has a run of seed %" PRId64 ", this one's is %" PRId64,
                         run->folder, run->seed, seed);
-    for (int i = 0; i < n; i++) {
-        const char *value = value_of(run, options[i].name);
+    for (int i = 0; i < POD_N_OPTS; i++) {
+        const char *value = value_of(run, pod_options[i].name);
         char room[POD_OPTION_NORMAL_BYTES];
         const char *asked =
-            pod_option_normal(&options[i], pod_optim_value(train, (pod_opt)i), room);
+            pod_option_normal(&pod_options[i], pod_optim_value(train, (pod_opt)i), room);
         if (value && strcmp(value, asked) != 0)
             return pod_fail(POD_E_INVALID,
                             "%s: has a run of --%s '%s', found '%s'; take another --out",
-                            run->folder, options[i].name, value, asked);
+                            run->folder, pod_options[i].name, value, asked);
     }
     return POD_OK;
 }

@@ -18,11 +18,10 @@ enum { OURS = 5 }; /* words beside the person's: the program, --seed, --out, wha
 static pod_status check_train(const pod_config *c)
 {
     static const pod_opt ours[] = {POD_OPT_SEED, POD_OPT_OUT, POD_OPT_CSV, POD_OPT_JSON};
-    int n;
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
         if (pod_config_source(c, ours[i]) == POD_FROM_COMMAND_LINE)
             return pod_fail(POD_E_INVALID, "%s: cannot be train's, each run has its own",
-                            pod_options(&n)[ours[i]].name);
+                            pod_options[ours[i]].name);
     if (pod_config_is_set(c, POD_OPT_RESUME))
         return pod_fail(POD_E_INVALID,
                         "resume: each run begins anew, else its time were not whole");

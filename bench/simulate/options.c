@@ -21,11 +21,9 @@ static bool is_typed(const pod_config *c, pod_opt o)
 
 static pod_status check(const pod_config *c, const refusal r[], int n)
 {
-    int n_options;
     for (int i = 0; i < n; i++)
         if (r[i].if_typed ? is_typed(c, r[i].option) : pod_config_is_set(c, r[i].option))
-            return pod_fail(POD_E_INVALID, "%s: %s", pod_options(&n_options)[r[i].option].name,
-                            r[i].why);
+            return pod_fail(POD_E_INVALID, "%s: %s", pod_options[r[i].option].name, r[i].why);
     return POD_OK;
 }
 
@@ -123,10 +121,8 @@ static const unsigned char said[POD_N_OPTS] = {
 /* The first option from *o on that is set and that none of `but` tells of; NULL: there is no more. */
 static const pod_option *next_set(const pod_config *c, int but, int *o)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
-    while (*o < n && (!pod_config_is_set(c, (pod_opt)*o) || (said[*o] & but) != 0)) ++*o;
-    return *o < n ? &options[*o] : NULL;
+    while (*o < POD_N_OPTS && (!pod_config_is_set(c, (pod_opt)*o) || (said[*o] & but) != 0)) ++*o;
+    return *o < POD_N_OPTS ? &pod_options[*o] : NULL;
 }
 
 static const char *source_note(const pod_config *c, int o)

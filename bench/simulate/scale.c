@@ -216,17 +216,15 @@ static const char *hand_on(const pod_config *c, pod_opt which, const pod_option 
 static const char *command_of(const pod_config *c, const pod_scale_point *p, const char *self,
                               const char *folder, pod_arena *a)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
     const char *command =
         pod_arena_text(a, "mpirun --bind-to none --oversubscribe -n %d", p->cores);
     command = with_word(a, command, "%s", self);
     command = with_word(a, command, "train");
-    for (int o = 0; o < n; o++)
-        if (!is_ours((pod_opt)o) && (options[o].commands & POD_CMD_TRAIN) &&
-            !options[o].only_typed && pod_config_is_set(c, (pod_opt)o) &&
+    for (int o = 0; o < POD_N_OPTS; o++)
+        if (!is_ours((pod_opt)o) && (pod_options[o].commands & POD_CMD_TRAIN) &&
+            !pod_options[o].only_typed && pod_config_is_set(c, (pod_opt)o) &&
             pod_config_source(c, (pod_opt)o) != POD_FROM_ENVIRONMENT)
-            command = hand_on(c, (pod_opt)o, &options[o], a, command);
+            command = hand_on(c, (pod_opt)o, &pod_options[o], a, command);
     command = with_word(a, command, "--mesh=%s", p->mesh);
     if (*p->data) command = with_word(a, command, "--data=%s", p->data);
     command = with_word(a, command, "--out=%s", folder);

@@ -198,18 +198,16 @@ static pod_status tell(const validation *v, const pod_call *call)
 /* The rows have settings of their own: others would be of no row, or bend it. */
 static pod_status check_options(const pod_config *c)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < POD_N_OPTS; i++) {
         const bool is_ours = i == POD_OPT_VALIDATE || i == POD_OPT_CSV || i == POD_OPT_JSON ||
-                             strcmp(options[i].group, "general") == 0;
-        if (is_ours || !(options[i].commands & POD_CMD_SIMULATE) ||
+                             strcmp(pod_options[i].group, "general") == 0;
+        if (is_ours || !(pod_options[i].commands & POD_CMD_SIMULATE) ||
             !pod_config_is_set(c, (pod_opt)i))
             continue;
         return pod_fail(POD_E_INVALID,
                         "%s: --validate takes --csv and --json alone: its rows have settings of "
                         "their own",
-                        options[i].name);
+                        pod_options[i].name);
     }
     return POD_OK;
 }

@@ -97,12 +97,10 @@ static double measured(const pod_run *r, double value)
 /* "cosine; --momentum 0.9 --weight-decay 1e-4": what else the optimizer reads. */
 static void note_hparams(pod_record *q, const pod_run *r)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
     pod_record_note(q, "%s;", pod_lr_print(r->setup->lr.kind));
     for (const pod_optim_default *d = r->setup->optim->own; d->value; d++)
         if (d->option != POD_OPT_LR)
-            pod_record_note(q, " --%s %s", options[d->option].name,
+            pod_record_note(q, " --%s %s", pod_options[d->option].name,
                             pod_optim_value(r->config, d->option));
 }
 
@@ -423,23 +421,19 @@ static void put_cautions(const pod_run *r, pod_json *j)
 /* What was typed; the rest of the settings came from files, the environment and defaults. */
 static void put_arguments(const pod_run *r, pod_json *j)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
     pod_json_open_object(j, "arguments");
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < POD_N_OPTS; i++)
         if (pod_config_source(r->config, (pod_opt)i) == POD_FROM_COMMAND_LINE)
-            pod_json_option(j, &options[i], pod_config_value(r->config, (pod_opt)i));
+            pod_json_option(j, &pod_options[i], pod_config_value(r->config, (pod_opt)i));
     pod_json_close(j);
 }
 
 static void put_settings(const pod_run *r, pod_json *j)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
     pod_json_open_object(j, "settings");
-    for (int i = 0; i < n; i++)
-        if (options[i].commands & POD_CMD_TRAIN && !options[i].only_typed)
-            pod_json_option(j, &options[i], pod_optim_value(r->config, (pod_opt)i));
+    for (int i = 0; i < POD_N_OPTS; i++)
+        if (pod_options[i].commands & POD_CMD_TRAIN && !pod_options[i].only_typed)
+            pod_json_option(j, &pod_options[i], pod_optim_value(r->config, (pod_opt)i));
     pod_json_close(j);
 }
 

@@ -15,7 +15,7 @@ enum { MAX_TEXT_BYTES = 4096 };
 #define ANY          .min = 0, .max = 0
 #define WITHIN(a, b) .min = (a), .max = (b)
 #define CHOICES(c)   .choices = (c)
-const pod_option pod__options[POD_N_OPTS] = {
+const pod_option pod_options[POD_N_OPTS] = {
 #define POD_OPTION(id, n, l, t, u, d, limits, g, who, h)       \
     [POD_OPT_##id] = {.name = (n),                             \
                       .letter = (l),                           \
@@ -50,12 +50,6 @@ static const other_name hints[] = {
 #include "runtime/config/options.def"
 };
 
-const pod_option *pod_options(int *n)
-{
-    *n = POD_N_OPTS;
-    return pod__options;
-}
-
 /* ---- names ---------------------------------------------------------------------------------- */
 
 static bool is_name(const char *known, const char *name, size_t length)
@@ -69,7 +63,7 @@ static bool is_name(const char *known, const char *name, size_t length)
 int pod__config_find(const char *name, size_t length)
 {
     for (int i = 0; i < POD_N_OPTS; i++)
-        if (is_name(pod__options[i].name, name, length)) return i;
+        if (is_name(pod_options[i].name, name, length)) return i;
     for (size_t i = 0; i < sizeof second_names / sizeof second_names[0]; i++)
         if (is_name(second_names[i].name, name, length)) return second_names[i].option;
     return -1;
@@ -78,7 +72,7 @@ int pod__config_find(const char *name, size_t length)
 int pod__config_find_letter(char letter, uint32_t command)
 {
     for (int i = 0; i < POD_N_OPTS; i++)
-        if (pod__options[i].letter == letter && (pod__options[i].commands & command)) return i;
+        if (pod_options[i].letter == letter && (pod_options[i].commands & command)) return i;
     return -1;
 }
 
@@ -87,8 +81,8 @@ const char *pod__config_hint(const char *name, uint32_t command)
 {
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
         if (is_name(hints[i].name, name, strlen(name)) &&
-            pod__options[hints[i].option].commands & command)
-            return pod__options[hints[i].option].name;
+            pod_options[hints[i].option].commands & command)
+            return pod_options[hints[i].option].name;
     return NULL;
 }
 
@@ -97,7 +91,7 @@ pod_status pod__config_fail_unknown(const char *spelled, const char *name, uint3
     const char *known[POD_N_OPTS];
     int n = 0;
     for (int i = 0; i < POD_N_OPTS; i++)
-        if (pod__options[i].commands & command) known[n++] = pod__options[i].name;
+        if (pod_options[i].commands & command) known[n++] = pod_options[i].name;
     const char *hint = pod__config_hint(name, command);
     const char *near = hint ? hint : pod_nearest_name(name, known, n);
     return pod_fail(POD_E_INVALID, "%.640s: there is no such option%s%s%s", spelled,
@@ -196,9 +190,9 @@ pod_status pod__config_set(pod_config *c, int option, pod_source source, const c
 {
     pod__setting value = {.source = source};
     if (source != POD_FROM_DEFAULT)
-        POD_TRY(pod__option_want_text(&pod__options[option], what, text));
+        POD_TRY(pod__option_want_text(&pod_options[option], what, text));
     const bool is_optimizers = source == POD_FROM_DEFAULT && text[0] == '\0';
-    if (!is_optimizers) POD_TRY(pod__option_parse(&pod__options[option], what, text, &value));
+    if (!is_optimizers) POD_TRY(pod__option_parse(&pod_options[option], what, text, &value));
     value.text = pod_arena_text(c->arena, "%s", text);
     if (!value.text) return POD_E_NOMEM;
     c->set[option] = value;
@@ -220,7 +214,7 @@ pod_status pod__config_create(int max_args, int max_warnings, pod_config **out)
         if (!c->args || !c->warnings) s = POD_E_NOMEM;
     }
     for (int i = 0; i < POD_N_OPTS && s == POD_OK; i++)
-        s = pod__config_set(c, i, POD_FROM_DEFAULT, pod__options[i].name, pod__options[i].fallback);
+        s = pod__config_set(c, i, POD_FROM_DEFAULT, pod_options[i].name, pod_options[i].fallback);
     if (s == POD_OK)
         *out = c;
     else
@@ -256,8 +250,8 @@ const char *pod_option_normal(const pod_option *o, const char *text,
 static const pod__setting *get(const pod_config *c, pod_opt o, pod_option_type type)
 {
     POD_ASSERT(o >= 0 && o < POD_N_OPTS, "option %d of %d", (int)o, (int)POD_N_OPTS);
-    POD_ASSERT(pod__options[o].type == type, "--%s has type %d, asked for as %d",
-               pod__options[o].name, (int)pod__options[o].type, (int)type);
+    POD_ASSERT(pod_options[o].type == type, "--%s has type %d, asked for as %d",
+               pod_options[o].name, (int)pod_options[o].type, (int)type);
     return &c->set[o];
 }
 
@@ -266,8 +260,7 @@ int64_t pod_config_int(const pod_config *c, pod_opt o) { return get(c, o, POD_OP
 double pod_config_double(const pod_config *c, pod_opt o)
 {
     const pod__setting *found = get(c, o, POD_OPTION_DOUBLE);
-    POD_ASSERT(found->text[0] != '\0', "--%s: its default is the optimizer's",
-               pod__options[o].name);
+    POD_ASSERT(found->text[0] != '\0', "--%s: its default is the optimizer's", pod_options[o].name);
     return found->real;
 }
 
@@ -289,7 +282,7 @@ int64_t pod_config_count(const pod_config *c, pod_opt o)
 const char *pod_config_text(const pod_config *c, pod_opt o)
 {
     const bool is_choice_type =
-        o >= 0 && o < POD_N_OPTS && pod__options[o].type == POD_OPTION_CHOICE;
+        o >= 0 && o < POD_N_OPTS && pod_options[o].type == POD_OPTION_CHOICE;
     return get(c, o, is_choice_type ? POD_OPTION_CHOICE : POD_OPTION_TEXT)->text;
 }
 
@@ -307,7 +300,7 @@ pod_source pod_config_source(const pod_config *c, pod_opt o)
 
 bool pod_config_is_same(const pod_config *a, const pod_config *b, pod_opt o)
 {
-    const pod_option_type type = pod__options[o].type;
+    const pod_option_type type = pod_options[o].type;
     if (type == POD_OPTION_TEXT || type == POD_OPTION_CHOICE)
         return strcmp(pod_config_value(a, o), pod_config_value(b, o)) == 0;
     return type == POD_OPTION_DOUBLE ? a->set[o].real == b->set[o].real

@@ -70,7 +70,7 @@ typedef struct pod_option {
     const char *help;
 } pod_option;
 
-const pod_option *pod_options(int *n); /* in pod_opt's order */
+extern const pod_option pod_options[POD_N_OPTS]; /* by pod_opt */
 /* Writes "MINIPOD_LR_SCHEDULE" to `text`, and returns it. */
 const char *pod_option_environment(const pod_option *o, char *text, size_t bytes);
 

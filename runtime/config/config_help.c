@@ -101,41 +101,35 @@ static void print_in_short(const pod_option *o, uint32_t command, FILE *to)
 
 static void print_group(const char *group, uint32_t command, FILE *to)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
     fprintf(to, "\n%s\n", group);
-    for (int i = 0; i < n; i++)
-        if ((options[i].commands & command) && strcmp(options[i].group, group) == 0)
-            print_in_full(&options[i], command, to);
+    for (int i = 0; i < POD_N_OPTS; i++)
+        if ((pod_options[i].commands & command) && strcmp(pod_options[i].group, group) == 0)
+            print_in_full(&pod_options[i], command, to);
 }
 
 void pod_config_help_all(const pod_command_form *command, FILE *to)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
-    for (int i = 0; i < n; i++) {
-        if (!(options[i].commands & command->bit)) continue;
+    for (int i = 0; i < POD_N_OPTS; i++) {
+        if (!(pod_options[i].commands & command->bit)) continue;
         bool is_first = true;
         for (int j = 0; j < i; j++)
-            is_first &= !(options[j].commands & command->bit) ||
-                        strcmp(options[j].group, options[i].group) != 0;
-        if (is_first) print_group(options[i].group, command->bit, to);
+            is_first &= !(pod_options[j].commands & command->bit) ||
+                        strcmp(pod_options[j].group, pod_options[i].group) != 0;
+        if (is_first) print_group(pod_options[i].group, command->bit, to);
     }
 }
 
 void pod_config_help(const pod_command_form *command, const char *names, FILE *to)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
     while (*names != '\0') {
         const size_t length = strcspn(names, " ");
         int i = 0;
-        while (i < n &&
-               (strncmp(options[i].name, names, length) != 0 || options[i].name[length] != '\0'))
+        while (i < POD_N_OPTS && (strncmp(pod_options[i].name, names, length) != 0 ||
+                                  pod_options[i].name[length] != '\0'))
             i++;
-        POD_ASSERT(i < n && (options[i].commands & command->bit), "%s has no option %.*s",
-                   command->name, (int)length, names);
-        print_in_short(&options[i], command->bit, to);
+        POD_ASSERT(i < POD_N_OPTS && (pod_options[i].commands & command->bit),
+                   "%s has no option %.*s", command->name, (int)length, names);
+        print_in_short(&pod_options[i], command->bit, to);
         names += length + (names[length] == ' ');
     }
 }

@@ -24,8 +24,6 @@ struct pod_config {
     int n_warnings;
 };
 
-extern const pod_option pod__options[POD_N_OPTS];
-
 int pod__config_find(const char *name, size_t length);      /* -1: there is none */
 int pod__config_find_letter(char letter, uint32_t command); /* likewise */
 /* Returns the command's option for a name that other programs use, or NULL. */

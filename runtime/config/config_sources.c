@@ -88,10 +88,10 @@ static pod_status read_option(pod_config *c, command_line *l, const char *given)
     const int found = is_long ? pod__config_find(name, length)
                               : pod__config_find_letter(name[0], l->command->bit);
     const bool is_joined = !is_long && name[1] != '\0';
-    if (found < 0 || (is_joined && !has_joined_value(&pod__options[found], name)))
+    if (found < 0 || (is_joined && !has_joined_value(&pod_options[found], name)))
         return pod__config_fail_unknown(is_long ? spelled : given, is_long ? spelled + 2 : name,
                                         l->command->bit);
-    const pod_option *o = &pod__options[found];
+    const pod_option *o = &pod_options[found];
     if (!(o->commands & l->command->bit))
         return pod_fail(POD_E_INVALID, "%s: not an option of %s", spelled, l->command->name);
     word w = {.option = found, .spelled = spelled};
@@ -175,17 +175,17 @@ static pod_status set_from_file(void *ctx, const char *place, const char *sectio
                         section);
     int found = pod__config_find(key, strlen(key));
     if (found < 0) return pod__config_fail_unknown(what, key, POD_CMD_ALL);
-    if (pod__options[found].only_typed || found == POD_OPT_CONF)
+    if (pod_options[found].only_typed || found == POD_OPT_CONF)
         return pod_fail(POD_E_INVALID, "%s: may only be given on the command line", what);
     if (r->line[found])
         return pod_fail(POD_E_INVALID, "%s: stands twice, in line %d too", what, r->line[found]);
     r->line[found] = line_of(place);
-    if (pod__options[found].commands & c->command) {
+    if (pod_options[found].commands & c->command) {
         POD_TRY(pod__config_set(c, found, POD_FROM_FILE, what, value));
     } else {
         pod__setting checked;
-        POD_TRY(pod__option_want_text(&pod__options[found], what, value));
-        POD_TRY(pod__option_parse(&pod__options[found], what, value, &checked));
+        POD_TRY(pod__option_want_text(&pod_options[found], what, value));
+        POD_TRY(pod__option_parse(&pod_options[found], what, value, &checked));
     }
     return POD_OK;
 }
@@ -201,9 +201,9 @@ static pod_status warn_of(pod_config *c, const char *name, size_t length)
     const char *behind_prefix[POD_N_OPTS];
     int n = 0;
     for (int i = 0; i < POD_N_OPTS; i++) {
-        if (pod__options[i].only_typed || !(pod__options[i].commands & c->command)) continue;
+        if (pod_options[i].only_typed || !(pod_options[i].commands & c->command)) continue;
         behind_prefix[n] =
-            pod_option_environment(&pod__options[i], known[n], MAX_NAME_BYTES) + PREFIX;
+            pod_option_environment(&pod_options[i], known[n], MAX_NAME_BYTES) + PREFIX;
         n++;
     }
     char as_option[MAX_NAME_BYTES], of_hint[MAX_NAME_BYTES];
@@ -211,7 +211,7 @@ static pod_status warn_of(pod_config *c, const char *name, size_t length)
     for (char *p = as_option; *p != '\0'; p++) *p = (char)tolower((unsigned char)*p);
     const char *hint = pod__config_hint(as_option, c->command);
     const char *near =
-        hint ? pod_option_environment(&pod__options[pod__config_find(hint, strlen(hint))], of_hint,
+        hint ? pod_option_environment(&pod_options[pod__config_find(hint, strlen(hint))], of_hint,
                                       sizeof of_hint) +
                    PREFIX
              : pod_nearest_name(given + PREFIX, behind_prefix, n);
@@ -227,8 +227,8 @@ static int find_environment(const char *name, size_t length)
 {
     for (int i = 0; i < POD_N_OPTS; i++) {
         char known[MAX_NAME_BYTES];
-        pod_option_environment(&pod__options[i], known, sizeof known);
-        if (!pod__options[i].only_typed && strlen(known) == length &&
+        pod_option_environment(&pod_options[i], known, sizeof known);
+        if (!pod_options[i].only_typed && strlen(known) == length &&
             strncmp(known, name, length) == 0)
             return i;
     }
@@ -253,9 +253,9 @@ static pod_status read_environment(pod_config *c, char *const environment[])
         const int found = find_environment(entry, length);
         if (found < 0) {
             POD_TRY(warn_of(c, entry, length));
-        } else if (entry[length] == '=' && (pod__options[found].commands & c->command)) {
+        } else if (entry[length] == '=' && (pod_options[found].commands & c->command)) {
             char what[MAX_NAME_BYTES];
-            pod_option_environment(&pod__options[found], what, sizeof what);
+            pod_option_environment(&pod_options[found], what, sizeof what);
             POD_TRY(check_not_quoted(what, entry + length + 1));
             POD_TRY(pod__config_set(c, found, POD_FROM_ENVIRONMENT, what, entry + length + 1));
         }

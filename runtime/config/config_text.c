@@ -17,7 +17,7 @@ static void print_all(const pod_config *c, FILE *to)
         fprintf(to, "[%s]\n", source_names[s]);
         for (int i = 0; i < POD_N_OPTS; i++)
             if ((int)c->set[i].source == s)
-                fprintf(to, "%s = %s\n", pod__options[i].name, c->set[i].text);
+                fprintf(to, "%s = %s\n", pod_options[i].name, c->set[i].text);
     }
     fprintf(to, "[%s]\n", arguments_header);
     for (int i = 0; i < c->n_args; i++) fprintf(to, "%d = %s\n", i, c->args[i]);
@@ -64,7 +64,7 @@ static pod_status parse_line(pod_config *c, int section, int max_args, char *lin
     const int found = pod__config_find(line, (size_t)(equals - line));
     if (found < 0)
         return pod_fail(POD_E_FORMAT, "printed configuration: there is no option '%s'", line);
-    POD_TRY(pod__config_set(c, found, (pod_source)section, pod__options[found].name, value));
+    POD_TRY(pod__config_set(c, found, (pod_source)section, pod_options[found].name, value));
     return POD_OK;
 }
 
@@ -123,7 +123,7 @@ static void print_missing(const pod_config *c, const char *settings, const pod_o
 {
     for (int i = 0; i < n; i++) {
         size_t length;
-        const char *name = pod__options[which[i]].name;
+        const char *name = pod_options[which[i]].name;
         const char *value =
             pod_config_is_set(c, which[i]) ? NULL : find_value(settings, name, &length);
         if (value) fprintf(to, "%s = %.*s\n", name, (int)length, value);

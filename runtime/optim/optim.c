@@ -29,12 +29,10 @@ const pod_optim *pod_optim_find(const char *name)
 
 const char *pod_optim_default_of(const pod_config *c, pod_opt o)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
     const pod_optim *optim = pod_optim_find(pod_config_text(c, POD_OPT_OPTIMIZER));
     for (const pod_optim_default *d = optim ? optim->own : NULL; d && d->value; d++)
         if (d->option == o) return d->value;
-    return options[o].fallback;
+    return pod_options[o].fallback;
 }
 
 const char *pod_optim_value(const pod_config *c, pod_opt o)
@@ -49,13 +47,11 @@ double pod_optim_number(const pod_config *c, pod_opt o)
 
 void pod_optim_help(FILE *to)
 {
-    int n;
-    const pod_option *options = pod_options(&n);
     fprintf(to, "\noptimizers with their defaults\n");
     for (size_t i = 0; i < sizeof optims / sizeof optims[0]; i++) {
         fprintf(to, "  %-20s", optims[i].name);
         for (const pod_optim_default *d = optims[i].own; d->value; d++)
-            fprintf(to, " --%s %s", options[d->option].name, d->value);
+            fprintf(to, " --%s %s", pod_options[d->option].name, d->value);
         fprintf(to, "\n%23s%s\n", "", optims[i].formula);
     }
 }

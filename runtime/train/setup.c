@@ -105,15 +105,13 @@ static pod_dtype wire_from(const pod_config *c)
 /* All options of train, a line each. */
 static const char *settings_of(const pod_config *c, pod_arena *arena)
 {
-    int n;
     char *lines = NULL;
     size_t bytes;
-    const pod_option *options = pod_options(&n);
     FILE *to = open_memstream(&lines, &bytes);
     if (!to) return NULL;
-    for (int i = 0; i < n; i++)
-        if (options[i].commands & POD_CMD_TRAIN && !options[i].only_typed)
-            fprintf(to, "%s = %s\n", options[i].name, pod_optim_value(c, (pod_opt)i));
+    for (int i = 0; i < POD_N_OPTS; i++)
+        if (pod_options[i].commands & POD_CMD_TRAIN && !pod_options[i].only_typed)
+            fprintf(to, "%s = %s\n", pod_options[i].name, pod_optim_value(c, (pod_opt)i));
     const char *text = fclose(to) == 0 ? pod_arena_text(arena, "%s", lines) : NULL;
     free(lines);
     return text;

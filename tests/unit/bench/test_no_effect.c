@@ -111,19 +111,18 @@ static void table_holds(void)
 #define POD_NEEDS(who, id, other_id, want) {(who), POD_OPT_##id, POD_OPT_##other_id, (want)},
 #include "bench/no_effect.def"
     };
-    int n;
-    const pod_option *o = pod_options(&n);
     for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
         const uint32_t who = needs[i].commands;
-        POD_CHECK((o[needs[i].option].commands & o[needs[i].other].commands & who) == who,
-                  "--%s is not of all of its commands, or --%s", o[needs[i].option].name,
-                  o[needs[i].other].name);
+        POD_CHECK((pod_options[needs[i].option].commands & pod_options[needs[i].other].commands &
+                   who) == who,
+                  "--%s is not of all of its commands, or --%s", pod_options[needs[i].option].name,
+                  pod_options[needs[i].other].name);
         const bool has_choices = !strchr("!sr", needs[i].want[0]) || strchr(needs[i].want, '|');
         for (const char *p = has_choices ? needs[i].want : ""; *p != '\0'; p += strspn(p, "|")) {
             const size_t length = strcspn(p, "|");
-            POD_CHECK(has_choice(o[needs[i].other].choices, p, length),
-                      "--%s: --%s has no choice '%.*s'", o[needs[i].option].name,
-                      o[needs[i].other].name, (int)length, p);
+            POD_CHECK(has_choice(pod_options[needs[i].other].choices, p, length),
+                      "--%s: --%s has no choice '%.*s'", pod_options[needs[i].option].name,
+                      pod_options[needs[i].other].name, (int)length, p);
             p += length;
         }
     }

@@ -60,15 +60,15 @@ static void defaults_hold(void)
 {
     pod_config *c;
     POD_CHECK_OK(parse(&train, "", "", &c));
-    int n;
-    const pod_option *o = pod_options(&n);
-    for (int i = 0; i < n; i++) {
-        POD_CHECK(!pod_config_is_set(c, (pod_opt)i), "--%s is set", o[i].name);
-        POD_CHECK(strcmp(pod_config_value(c, (pod_opt)i), o[i].fallback) == 0, "--%s: '%s'",
-                  o[i].name, pod_config_value(c, (pod_opt)i));
-        POD_CHECK(o[i].help[0] != '\0' && o[i].commands != 0, "--%s: no help", o[i].name);
+    for (int i = 0; i < POD_N_OPTS; i++) {
+        POD_CHECK(!pod_config_is_set(c, (pod_opt)i), "--%s is set", pod_options[i].name);
+        POD_CHECK(strcmp(pod_config_value(c, (pod_opt)i), pod_options[i].fallback) == 0,
+                  "--%s: '%s'", pod_options[i].name, pod_config_value(c, (pod_opt)i));
+        POD_CHECK(pod_options[i].help[0] != '\0' && pod_options[i].commands != 0, "--%s: no help",
+                  pod_options[i].name);
         for (int j = 0; j < i; j++)
-            POD_CHECK(strcmp(o[i].name, o[j].name) != 0, "--%s stands twice", o[i].name);
+            POD_CHECK(strcmp(pod_options[i].name, pod_options[j].name) != 0, "--%s stands twice",
+                      pod_options[i].name);
     }
     CU_ASSERT_EQUAL(pod_config_int(c, POD_OPT_BATCH), 256);
     CU_ASSERT_EQUAL(pod_config_size(c, POD_OPT_BUCKET), 4 << 20);
@@ -349,20 +349,18 @@ static char *help_of(const pod_command_form *form, const char *everyday)
 static void help_has_every_option(void)
 {
     const pod_command_form *const forms[] = {&train, &eval, &data};
-    int n;
-    const pod_option *o = pod_options(&n);
     for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
         char *text = help_of(forms[f], NULL);
-        for (int i = 0; i < n; i++) {
+        for (int i = 0; i < POD_N_OPTS; i++) {
             char environment[64];
             const char *want = pod_test_text(
-                "%s]", pod_option_environment(&o[i], environment, sizeof environment));
-            const bool here = strstr(text, o[i].help) &&
-                              strstr(text, pod_test_text("--%s", o[i].name)) &&
-                              (o[i].only_typed || strstr(text, want));
-            const bool takes = (o[i].commands & forms[f]->bit) != 0;
+                "%s]", pod_option_environment(&pod_options[i], environment, sizeof environment));
+            const bool here = strstr(text, pod_options[i].help) &&
+                              strstr(text, pod_test_text("--%s", pod_options[i].name)) &&
+                              (pod_options[i].only_typed || strstr(text, want));
+            const bool takes = (pod_options[i].commands & forms[f]->bit) != 0;
             POD_CHECK(takes ? here : !strstr(text, want), "%s --help-all and --%s", forms[f]->name,
-                      o[i].name);
+                      pod_options[i].name);
         }
         free(text);
     }
@@ -400,9 +398,7 @@ static void print_is_the_inverse_of_parse(void)
     CU_ASSERT_STRING_EQUAL(pod_config_print(again), text);
     CU_ASSERT_STRING_EQUAL(pod_config_text(again, POD_OPT_ORIGIN), " a = b ; c");
     CU_ASSERT_STRING_EQUAL(pod_config_arg(again, 1), "[file]");
-    int n;
-    (void)pod_options(&n);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < POD_N_OPTS; i++)
         POD_CHECK(pod_config_source(c, (pod_opt)i) == pod_config_source(again, (pod_opt)i),
                   "option %d", i);
     pod_config_destroy(again);
@@ -468,14 +464,13 @@ static void hints_lead_to_options(void)
 #define POD_HINT(n, id) {(n), POD_OPT_##id},
 #include "runtime/config/options.def"
     };
-    int n;
-    const pod_option *o = pod_options(&n);
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {
-        const pod_command_form form = {"any", POD_CMD_ALL & (int)o[hints[i].option].commands, "", 0,
-                                       ""};
+        const pod_command_form form = {
+            "any", POD_CMD_ALL & (int)pod_options[hints[i].option].commands, "", 0, ""};
         pod_config *c = NULL;
-        POD_CHECK_FAILS(parse(&form, pod_test_text("--%s 1", hints[i].name), "", &c), POD_E_INVALID,
-                        pod_test_text("no such option; did you mean %s?", o[hints[i].option].name));
+        POD_CHECK_FAILS(
+            parse(&form, pod_test_text("--%s 1", hints[i].name), "", &c), POD_E_INVALID,
+            pod_test_text("no such option; did you mean %s?", pod_options[hints[i].option].name));
     }
 }
 
@@ -495,11 +490,10 @@ static void values_have_a_normal_form(void)
         {POD_OPT_OUT, "1e-4", "1e-4"},
         {POD_OPT_PRECISION, "f32", "f32"},
     };
-    int n;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char room[POD_OPTION_NORMAL_BYTES];
-        CU_ASSERT_STRING_EQUAL(
-            pod_option_normal(&pod_options(&n)[rows[i].option], rows[i].text, room), rows[i].want);
+        CU_ASSERT_STRING_EQUAL(pod_option_normal(&pod_options[rows[i].option], rows[i].text, room),
+                               rows[i].want);
     }
 }
 

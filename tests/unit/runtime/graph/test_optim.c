@@ -291,17 +291,16 @@ static void options_name_the_tables(void)
     char names[256] = "";
     size_t used = 0;
     int n;
-    const pod_option *options = pod_options(&n);
     const pod_optim *all = pod_optims(&n);
     for (int o = 0; o < n; o++)
         used +=
             (size_t)snprintf(names + used, sizeof names - used, "%s%s", o ? "|" : "", all[o].name);
-    CU_ASSERT_STRING_EQUAL(options[POD_OPT_OPTIMIZER].choices, names);
+    CU_ASSERT_STRING_EQUAL(pod_options[POD_OPT_OPTIMIZER].choices, names);
     used = 0;
     for (int k = 0; k < POD_N_LR_KINDS; k++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", k ? "|" : "",
                                  pod_lr_print((pod_lr_kind)k));
-    CU_ASSERT_STRING_EQUAL(options[POD_OPT_LR_SCHEDULE].choices, names);
+    CU_ASSERT_STRING_EQUAL(pod_options[POD_OPT_LR_SCHEDULE].choices, names);
 }
 
 static bool has_default(const pod_optim *optim, pod_opt o)
@@ -314,22 +313,21 @@ static bool has_default(const pod_optim *optim, pod_opt o)
 /* Defaults are of options that have none of their own, and in their range. */
 static void defaults_are_of_options(void)
 {
-    int n, n_options;
+    int n;
     const pod_optim *all = pod_optims(&n);
-    const pod_option *options = pod_options(&n_options);
     for (int o = 0; o < n; o++) {
         for (const pod_optim_default *d = all[o].own; d->value; d++) {
             double x;
-            const pod_option *option = &options[d->option];
+            const pod_option *option = &pod_options[d->option];
             POD_CHECK_OK(pod_parse_double(all[o].name, d->value, option->min, option->max, &x));
             POD_CHECK(option->fallback[0] == '\0', "--%s has two defaults", option->name);
         }
     }
-    for (int i = 0; i < n_options; i++) /* what has no default is some optimizer's */
-        if (options[i].type != POD_OPTION_TEXT && options[i].fallback[0] == '\0') {
+    for (int i = 0; i < POD_N_OPTS; i++) /* what has no default is some optimizer's */
+        if (pod_options[i].type != POD_OPTION_TEXT && pod_options[i].fallback[0] == '\0') {
             bool is_read = false;
             for (int o = 0; o < n; o++) is_read |= has_default(&all[o], (pod_opt)i);
-            POD_CHECK(is_read, "nobody has a default for --%s", options[i].name);
+            POD_CHECK(is_read, "nobody has a default for --%s", pod_options[i].name);
         }
 }
 
