@@ -38,6 +38,7 @@ typedef struct world {
     int n_ranks, n_parts;  /* a rank has a part in each collective: collective n_ranks + rank */
     state **state;         /* (n_parts, steps of each) */
     bool *is_news;         /* (n_parts) something of its steps has become known */
+    int32_t *n_begun;      /* (n_parts) so many of its first steps have begun */
     server *sender, *unit; /* (n_ranks) */
     server *link;          /* (links) */
     event *event;
@@ -202,7 +203,9 @@ static void begin_of_part(world *w, int part)
     int32_t n;
     const pod_step *step = steps_of(w, part, &n);
     w->is_news[part] = false;
-    for (int32_t i = 0; i < n; i++) {
+    int32_t *first = &w->n_begun[part];
+    while (*first < n && w->state[part][*first].is_begun) ++*first;
+    for (int32_t i = *first; i < n; i++) {
         const state *s = &w->state[part][i];
         const int64_t at_ps = may_begin_ps(w, part, &step[i]);
         if (s->is_begun || at_ps == NO_TIME || (receives(&step[i]) && s->came_ps == NO_TIME))
@@ -345,6 +348,7 @@ bool plain_sim_run(const pod_net *net, const pod_mesh *m, const plain_coll coll[
                .n_parts = n_colls * n_ranks,
                .state = zeros(n_colls * n_ranks, sizeof *w.state),
                .is_news = zeros(n_colls * n_ranks, sizeof *w.is_news),
+               .n_begun = zeros(n_colls * n_ranks, sizeof *w.n_begun),
                .sender = zeros(n_ranks, sizeof *w.sender),
                .unit = zeros(n_ranks, sizeof *w.unit),
                .link = zeros(pod_route_n_links(m), sizeof *w.link)};
@@ -370,6 +374,7 @@ bool plain_sim_run(const pod_net *net, const pod_mesh *m, const plain_coll coll[
     for (int part = 0; part < w.n_parts; part++) free(w.state[part]);
     free(w.state);
     free(w.is_news);
+    free(w.n_begun);
     free(w.sender);
     free(w.unit);
     free(w.link);

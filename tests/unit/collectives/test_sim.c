@@ -1,10 +1,8 @@
 /* Schedules on a virtual clock: numbers made by hand, and what must hold of every algorithm. */
-#include <stdlib.h>
-
 #include "collectives/exec/sim/core.h"
 #include "collectives/exec/sim/sim.h"
 #include "collectives/net/engine.h"
-#include "tests/harness/harness.h"
+#include "tests/unit/collectives/coll_cases.h"
 
 /* A byte a nanosecond on a link, 2 bytes added and 4 bytes copied a nanosecond; a hop of 1 us. An
  * element is a byte: u8. */
@@ -191,26 +189,37 @@ static void build_script(pod_arena *a, const script *s, int n_ranks, const pod_s
     }
 }
 
+/* On the script's mesh and net. */
+static pod_sim *open_sim(const script *s)
+{
+    pod_sim *sim = NULL;
+    const pod_mesh m = coll_mesh(s->mesh);
+    pod_net net = plain;
+    net.message_s = s->message_s;
+    net.is_chip_shared = s->is_chip_shared;
+    POD_CHECK_OK(pod_sim_create(&net, &m, &sim));
+    const int failed = s->failed - 1;
+    if (s->failed) POD_CHECK_OK(pod_sim_fail_links(sim, &failed, 1));
+    return sim;
+}
+
+static pod_status add_script(pod_sim *sim, const script *s, pod_sim_coll **out)
+{
+    const pod_sched *all[MAX_RANKS];
+    const pod_mesh m = coll_mesh(s->mesh);
+    build_script(pod_test_arena(), s, pod_mesh_size(&m), all);
+    return pod_sim_add(sim, all, POD_U8, out);
+}
+
 static void test_by_hand(void)
 {
-    for (size_t k = 0; k < sizeof scripts / sizeof scripts[0]; k++) {
+    for (int k = 0; k < N_OF(scripts); k++) {
         const script *s = &scripts[k];
-        pod_arena *a;
-        pod_mesh m;
-        pod_sim *sim;
+        pod_sim *sim = open_sim(s);
         pod_sim_coll *c;
-        const pod_sched *all[MAX_RANKS];
-        pod_net net = plain;
-        net.message_s = s->message_s;
-        net.is_chip_shared = s->is_chip_shared;
-        POD_CHECK_OK(pod_mesh_parse(s->mesh, &m));
-        POD_CHECK_OK(pod_arena_create(NULL, &a));
-        build_script(a, s, pod_mesh_size(&m), all);
-        POD_CHECK_OK(pod_sim_create(&net, &m, &sim));
-        const int failed = s->failed - 1;
-        if (s->failed) POD_CHECK_OK(pod_sim_fail_links(sim, &failed, 1));
-        POD_CHECK_OK(pod_sim_add(sim, all, POD_U8, &c));
-        for (int r = 0; r < pod_mesh_size(&m); r++)
+        POD_CHECK_OK(add_script(sim, s, &c));
+        const int n_ranks = pod_sim_n_cores(sim);
+        for (int r = 0; r < n_ranks; r++)
             POD_CHECK_OK(pod_sim_start(sim, c, r, pod_ps(s->start_us[r] * 1e-6)));
         pod_sim_done done;
         int n_done = 0;
@@ -218,13 +227,12 @@ static void test_by_hand(void)
             POD_CHECK(done.at_ps == pod_ps(s->want_us[done.rank] * 1e-6) && done.coll == c,
                       "%s: rank %d is done after %g us, want %g", s->what, done.rank,
                       pod_ps_seconds(done.at_ps) * 1e6, s->want_us[done.rank]);
-        CU_ASSERT_EQUAL(n_done, pod_mesh_size(&m));
+        CU_ASSERT_EQUAL(n_done, n_ranks);
         POD_CHECK_OK(pod_sim_check_done(sim, c));
         const pod_sim_use use = pod_sim_used(sim);
         CU_ASSERT_DOUBLE_EQUAL(use.wait_link_s * 1e6, s->wait_link_us, 1e-9);
         CU_ASSERT_DOUBLE_EQUAL(use.wait_sender_s * 1e6, s->wait_sender_us, 1e-9);
         pod_sim_destroy(sim);
-        pod_arena_destroy(a);
     }
 }
 
@@ -250,17 +258,10 @@ static void test_preferred(void)
         {true, {{7, 9}, {2, 3.5}}, 1},
     };
     for (int k = 0; k < 2; k++) {
-        pod_arena *a;
-        pod_mesh m;
-        pod_sim *sim;
+        pod_sim *sim = open_sim(&large);
         pod_sim_coll *c[2];
-        const pod_sched *all[2][MAX_RANKS];
-        POD_CHECK_OK(pod_mesh_parse("2", &m));
-        POD_CHECK_OK(pod_arena_create(NULL, &a));
-        build_script(a, &large, 2, all[0]);
-        build_script(a, &small, 2, all[1]);
-        POD_CHECK_OK(pod_sim_create(&plain, &m, &sim));
-        for (int i = 0; i < 2; i++) POD_CHECK_OK(pod_sim_add(sim, all[i], POD_U8, &c[i]));
+        POD_CHECK_OK(add_script(sim, &large, &c[0]));
+        POD_CHECK_OK(add_script(sim, &small, &c[1]));
         if (cases[k].is_preferred) pod_sim_prefer(c[1]);
         for (int i = 0; i < 2; i++)
             for (int r = 0; r < 2; r++)
@@ -275,17 +276,15 @@ static void test_preferred(void)
         CU_ASSERT_EQUAL(n_done, 4);
         CU_ASSERT_DOUBLE_EQUAL(pod_sim_used(sim).wait_link_s * 1e6, cases[k].wait_link_us, 1e-9);
         pod_sim_destroy(sim);
-        pod_arena_destroy(a);
     }
 }
 
 /* A ring of 3 over 3000 bytes: 2 rounds of 1 + 1 + 0.5 us, then 2 of 1 + 1. */
 static void test_ring_of_three(void)
 {
-    pod_mesh m;
-    POD_CHECK_OK(pod_mesh_parse("3", &m));
-    const pod_coll_args args = {
-        .coll = POD_ALLREDUCE, .dtype = POD_U8, .count = 3000, .group = pod_group_all(&m)};
+    const pod_mesh m = coll_mesh("3");
+    pod_coll_args args = coll_args(&m, POD_ALLREDUCE, 3000);
+    args.dtype = POD_U8;
     const pod_coll_algo *ring = pod_coll_find(POD_ALLREDUCE, "ring");
     pod_sim_report r = {0};
     double done_s[3];
@@ -322,82 +321,35 @@ static const script faults[] = {
 
 static void test_faults(void)
 {
-    pod_mesh m;
-    POD_CHECK_OK(pod_mesh_parse("2", &m));
-    for (size_t k = 0; k < sizeof faults / sizeof faults[0]; k++) {
-        pod_arena *a;
-        pod_sim *sim;
+    for (int k = 0; k < N_OF(faults); k++) {
+        pod_sim *sim = open_sim(&faults[k]);
         pod_sim_coll *c;
-        const pod_sched *all[MAX_RANKS];
-        POD_CHECK_OK(pod_arena_create(NULL, &a));
-        build_script(a, &faults[k], 2, all);
-        POD_CHECK_OK(pod_sim_create(&plain, &m, &sim));
-        POD_CHECK_FAILS(pod_sim_add(sim, all, POD_U8, &c), POD_E_INVALID, faults[k].what);
+        POD_CHECK_FAILS(add_script(sim, &faults[k], &c), POD_E_INVALID, faults[k].what);
         pod_sim_destroy(sim);
-        pod_arena_destroy(a);
     }
 }
 
-/* Each waits for the other before it sends. */
+/* Each waits for the other before it sends; rank 0 waits for the answer of one that does not start. */
 static void test_deadlock(void)
 {
-    static const script s = {"", "2",
-                             .step = {{RECV(1, 1, FREE), SEND(1, 1, AFTER(0)), END},
-                                      {RECV(0, 1, FREE), SEND(0, 1, AFTER(0)), END}}};
-    pod_arena *a;
-    pod_mesh m;
-    pod_sim *sim;
-    pod_sim_coll *c;
-    pod_sim_done done;
-    const pod_sched *all[MAX_RANKS];
-    POD_CHECK_OK(pod_mesh_parse("2", &m));
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    build_script(a, &s, 2, all);
-    POD_CHECK_OK(pod_sim_create(&plain, &m, &sim));
-    POD_CHECK_OK(pod_sim_add(sim, all, POD_U8, &c));
-    POD_CHECK_OK(pod_sim_start(sim, c, 0, 0));
-    POD_CHECK_OK(pod_sim_start(sim, c, 1, 0));
-    CU_ASSERT_FALSE(pod_sim_next(sim, &done));
-    POD_CHECK_FAILS(pod_sim_check_done(sim, c), POD_E_INVALID, "rank 0 waits for ever in step 0");
-    pod_sim_destroy(sim);
-    pod_arena_destroy(a);
-}
-
-/* Rank 0 waits for the answer of one that does not start. */
-static void test_no_answer(void)
-{
-    static const script s = {"", "2",
-                             .step = {{SEND(1, 1, FREE), RECV(1, 1, AFTER(0)), END},
-                                      {RECV(0, 1, FREE), SEND(0, 1, AFTER(0)), END}}};
-    pod_arena *a;
-    pod_mesh m;
-    pod_sim *sim;
-    pod_sim_coll *c;
-    pod_sim_done done;
-    const pod_sched *all[MAX_RANKS];
-    POD_CHECK_OK(pod_mesh_parse("2", &m));
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    build_script(a, &s, 2, all);
-    POD_CHECK_OK(pod_sim_create(&plain, &m, &sim));
-    POD_CHECK_OK(pod_sim_add(sim, all, POD_U8, &c));
-    POD_CHECK_OK(pod_sim_start(sim, c, 0, 0));
-    CU_ASSERT_FALSE(pod_sim_next(sim, &done));
-    POD_CHECK_FAILS(pod_sim_check_done(sim, c), POD_E_INVALID,
-                    "rank 0 waits for ever for a message");
-    pod_sim_destroy(sim);
-    pod_arena_destroy(a);
-}
-
-static void *get_twice(void *left, size_t align, size_t bytes)
-{
-    int *n = left;
-    return (*n)-- > 0 ? pod_alloc_default.get(NULL, align, bytes) : NULL;
-}
-
-static void put_back(void *left, void *p)
-{
-    (void)left;
-    pod_alloc_default.put(NULL, p);
+    static const script waits[] = {
+        {"rank 0 waits for ever in step 0", "2",
+         .step = {{RECV(1, 1, FREE), SEND(1, 1, AFTER(0)), END},
+                  {RECV(0, 1, FREE), SEND(0, 1, AFTER(0)), END}}},
+        {"rank 0 waits for ever for a message", "2",
+         .step = {{SEND(1, 1, FREE), RECV(1, 1, AFTER(0)), END},
+                  {RECV(0, 1, FREE), SEND(0, 1, AFTER(0)), END}}},
+    };
+    for (int k = 0; k < N_OF(waits); k++) {
+        pod_sim *sim = open_sim(&waits[k]);
+        pod_sim_coll *c;
+        pod_sim_done done;
+        POD_CHECK_OK(add_script(sim, &waits[k], &c));
+        for (int r = 0; r < 2 - k; r++) POD_CHECK_OK(pod_sim_start(sim, c, r, 0));
+        CU_ASSERT_FALSE(pod_sim_next(sim, &done));
+        POD_CHECK_FAILS(pod_sim_check_done(sim, c), POD_E_INVALID, waits[k].what);
+        pod_sim_destroy(sim);
+    }
 }
 
 /* What was built of a collective whose places its engine has no memory for is the simulation's to
@@ -406,30 +358,21 @@ static void test_no_places(void)
 {
     static const script s = {"", "2", .step = {{SYNC(0, FREE), END}, {SYNC(0, FREE), END}},
                              .shares = true};
-    int left = 2; /* an engine and its one place */
-    const pod_alloc scarce = {get_twice, put_back, &left};
-    pod_arena *a;
-    pod_mesh m;
-    pod_sim *sim;
+    pod_test_budget budget = {.n_left = 2}; /* an engine and its one place */
+    const pod_alloc scarce = pod_test_budget_alloc(&budget);
+    pod_sim *sim = open_sim(&s);
     pod_sim_coll *c;
-    const pod_sched *all[MAX_RANKS];
-    POD_CHECK_OK(pod_mesh_parse("2", &m));
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    build_script(a, &s, 2, all);
-    POD_CHECK_OK(pod_sim_create(&plain, &m, &sim));
     pod_engine_destroy(sim->engine);
     POD_CHECK_OK(pod_engine_create(&scarce, &sim->engine));
-    POD_CHECK_FAILS(pod_sim_add(sim, all, POD_U8, &c), POD_E_NOMEM, "no memory for 1 places");
+    POD_CHECK_FAILS(add_script(sim, &s, &c), POD_E_NOMEM, "no memory for 1 places");
     POD_CHECK(sim->shared && sim->shared->plan, "its plan is nobody's");
     pod_sim_destroy(sim);
-    pod_arena_destroy(a);
 }
 
 static void test_bad_nets(void)
 {
-    pod_mesh m;
     pod_sim *sim;
-    POD_CHECK_OK(pod_mesh_parse("2x2", &m));
+    const pod_mesh m = coll_mesh("2x2");
     pod_net net = plain;
     net.link_bytes_per_s[1] = 0;
     POD_CHECK_FAILS(pod_sim_create(&net, &m, &sim), POD_E_INVALID, "bandwidth is 0");
@@ -447,5 +390,5 @@ static void test_bad_nets(void)
 
 POD_TEST_SUITE("sim", {"by hand", test_by_hand}, {"a ring of three", test_ring_of_three},
                {"one is preferred", test_preferred}, {"faults", test_faults},
-               {"deadlock", test_deadlock}, {"no answer", test_no_answer},
-               {"no memory for places", test_no_places}, {"bad nets", test_bad_nets});
+               {"deadlock", test_deadlock}, {"no memory for places", test_no_places},
+               {"bad nets", test_bad_nets});

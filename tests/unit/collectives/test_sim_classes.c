@@ -5,7 +5,7 @@
 #include "collectives/exec/sim/sim.h"
 #include "collectives/net/engine.h"
 #include "kernels/base/rng.h"
-#include "tests/harness/harness.h"
+#include "tests/unit/collectives/coll_cases.h"
 
 static const char *const meshes[] = {"6",      "7",      "8",       "8o",    "4x4",    "3x5",
                                      "4x6",    "5ox4",   "6x3o",    "2x4x4", "2ox4x4", "2ox3x5",
@@ -125,8 +125,8 @@ static int check(example *e, pod_sim_likeness likeness)
 static void set(example *e, int i, const pod_coll_algo *algo, int64_t count, pod_group group)
 {
     e->algo[i] = algo;
-    e->args[i] =
-        (pod_coll_args){.coll = algo->coll, .dtype = POD_F32, .count = count, .group = group};
+    e->args[i] = coll_args(&e->mesh, algo->coll, count);
+    e->args[i].group = group;
 }
 
 /* ---- every algorithm ------------------------------------------------------------------------ */
@@ -134,7 +134,7 @@ static void set(example *e, int i, const pod_coll_algo *algo, int64_t count, pod
 static void begin(example *e, int mesh, int net, pod_rng *rng, int64_t apart_ps)
 {
     *e = (example){.net = nets[net], .n_colls = 1};
-    POD_CHECK_OK(pod_mesh_parse(meshes[mesh], &e->mesh));
+    e->mesh = coll_mesh(meshes[mesh]);
     for (int i = 0; i < MAX_COLLS; i++)
         for (int k = 0; k < MAX_RANKS; k++)
             e->start_ps[i][k] = apart_ps ? (int64_t)pod_rng_below(rng, (uint64_t)apart_ps) : 0;
@@ -190,7 +190,7 @@ static void test_groups(void)
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         example e;
         begin(&e, 0, 1, &rng, 3000000);
-        POD_CHECK_OK(pod_mesh_parse(cases[k].mesh, &e.mesh));
+        e.mesh = coll_mesh(cases[k].mesh);
         snprintf(e.what, sizeof e.what, "case %d: %s on %s", (int)k, cases[k].algo, cases[k].mesh);
         set(&e, 0, pod_coll_find(POD_ALLREDUCE, cases[k].algo), 96000, cases[k].group);
         set(&e, 1, pod_coll_find(POD_ALLREDUCE, "torus2d"), 32000, pod_group_all(&e.mesh));
@@ -227,14 +227,10 @@ static void test_how_many(void)
         {"2ox128ox32", "torus2d", 1048576, POD_SIM_NEARLY, 256},
     };
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
-        pod_mesh m;
+        const pod_mesh m = coll_mesh(cases[k].mesh);
         pod_sim_classes c = {.n_classes = 0};
-        POD_CHECK_OK(pod_mesh_parse(cases[k].mesh, &m));
         const pod_coll_algo *algo = pod_coll_find(POD_ALLREDUCE, cases[k].algo);
-        const pod_coll_args args = {.coll = POD_ALLREDUCE,
-                                    .dtype = POD_F32,
-                                    .count = cases[k].count,
-                                    .group = pod_group_all(&m)};
+        const pod_coll_args args = coll_args(&m, POD_ALLREDUCE, cases[k].count);
         POD_CHECK_OK(pod_sim_classes_find(&nets[1], &m, &algo, &args, 1, cases[k].likeness, &c));
         POD_CHECK(c.n_classes == cases[k].n_classes, "%s on %s: %d classes, want %d", cases[k].algo,
                   cases[k].mesh, c.n_classes, cases[k].n_classes);
@@ -247,15 +243,11 @@ static void test_how_many(void)
 static void test_roots(void)
 {
     for (int root = 0; root < 8; root++) {
-        pod_mesh m;
+        const pod_mesh m = coll_mesh("8");
         pod_sim_classes c;
-        POD_CHECK_OK(pod_mesh_parse("8", &m));
         const pod_coll_algo *tree = pod_coll_find(POD_BROADCAST, "tree");
-        const pod_coll_args args = {.coll = POD_BROADCAST,
-                                    .dtype = POD_F32,
-                                    .count = 800,
-                                    .root = root,
-                                    .group = pod_group_all(&m)};
+        pod_coll_args args = coll_args(&m, POD_BROADCAST, 800);
+        args.root = root;
         POD_CHECK_OK(pod_sim_classes_find(&nets[0], &m, &tree, &args, 1, 1, &c));
         CU_ASSERT_EQUAL(c.n_classes, 8);
     }

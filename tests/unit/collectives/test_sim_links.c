@@ -1,11 +1,10 @@
 /* What links carry: each message once at every hop of its way, no more and no less. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "collectives/exec/sim/sim.h"
 #include "collectives/mesh/detour.h"
 #include "kernels/base/rng.h"
-#include "tests/harness/harness.h"
+#include "tests/unit/collectives/coll_cases.h"
 
 static const char *const meshes[] = {"2",   "5",     "8",      "8o",     "3x4",     "5ox4",
                                      "7x1", "2x4x4", "2ox3x5", "2x5ox3", "2x4ox6o", "3ox2x6"};
@@ -86,19 +85,15 @@ static void send(const example *e, int from, int to, double bytes, traffic *t)
 static traffic wanted(const example *e)
 {
     traffic t = {.hop_bytes = 0};
-    const pod_sched *const *all;
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_coll_build_all(a, e->algo, &e->mesh, &e->args, &all));
+    COLL_BUILT b = coll_build(e->algo->name, &e->mesh, &e->args);
     for (int r = 0; r < pod_mesh_size(&e->mesh); r++) {
         int32_t n;
-        const pod_step *s = pod_sched_steps(all[r], &n);
+        const pod_step *s = pod_sched_steps(b.all[r], &n);
         for (int32_t i = 0; i < n; i++)
             if (s[i].kind == POD_STEP_SEND)
                 send(e, r, s[i].peer, (double)s[i].count * (double)pod_dtype_bytes(e->args.dtype),
                      &t);
     }
-    pod_arena_destroy(a);
     return t;
 }
 
@@ -197,7 +192,7 @@ static tally check_algo(const pod_coll_algo *algo, pod_rng *rng)
     for (int k = 0; k < N_MESHES * N_NETS; k++) {
         const char *text = meshes[k / N_NETS];
         example e = {.algo = algo, .net = &nets[k % N_NETS]};
-        POD_CHECK_OK(pod_mesh_parse(text, &e.mesh));
+        e.mesh = coll_mesh(text);
         /* A count that divides, and one that does not: then blocks differ. */
         const int size = pod_mesh_size(&e.mesh);
         const int odd = algo->coll == POD_ALLTOALL || k % N_NETS ? 0 : 7;

@@ -6,7 +6,7 @@
 #include "collectives/exec/sim/sim.h"
 #include "collectives/net/engine.h"
 #include "kernels/base/rng.h"
-#include "tests/harness/harness.h"
+#include "tests/unit/collectives/coll_cases.h"
 #include "tests/unit/collectives/plain_sim.h"
 
 static const char *const meshes[] = {"1",   "2",    "5",     "8o",    "3x2",    "4x4",
@@ -151,7 +151,7 @@ static bool set_example(example *e, const pod_coll_algo *algo, int k, way how)
 {
     const int m = k / N_NETS / N_COUNTS, q = k / N_COUNTS % N_NETS, c = k % N_COUNTS;
     *e = (example){.net = &nets[q], .n_colls = how == IN_COMPANY ? 2 : 1};
-    POD_CHECK_OK(pod_mesh_parse(meshes[m], &e->mesh));
+    e->mesh = coll_mesh(meshes[m]);
     e->mesh.is_of_chips = !nets[q].is_chip_shared;
     if (!set_algo(&e->coll[0], algo, &e->mesh, c == 1 ? POD_BF16 : POD_F32, counts[c]))
         return false;

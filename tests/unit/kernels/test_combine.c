@@ -90,10 +90,9 @@ static void each_case(try_fn check)
 static void check_add(const pod_combine *k, int64_t count, int64_t shift, pod_dtype t,
                       pod_dtype t_sum, bool in_place)
 {
-    char name[96];
-    snprintf(name, sizeof name, "%s add %s to %s%s, %lld at %lld", k->name, pod_dtype_name(t),
-             pod_dtype_name(t_sum), in_place ? " in place" : "", (long long)count,
-             (long long)shift);
+    const char *name = pod_test_text("%s add %s to %s%s, %lld at %lld", k->name, pod_dtype_name(t),
+                                     pod_dtype_name(t_sum), in_place ? " in place" : "",
+                                     (long long)count, (long long)shift);
     TENSOR from_all = tensor_any(1, t, count + 3), own_all = tensor_any(2, t_sum, count + ROOM);
     TENSOR sum_all = tensor_new(t_sum, count + 2 * shift), want = tensor_new(t_sum, count);
     TENSOR was = tensor_copy(&own_all);
@@ -126,10 +125,9 @@ static void check_all(const pod_combine *k, int64_t count, int64_t shift, pod_dt
     static tensor in_all[POD_COMBINE_MAX_INPUTS], out_all[POD_COMBINE_MAX_INPUTS];
     const void *in[POD_COMBINE_MAX_INPUTS];
     void *out[POD_COMBINE_MAX_INPUTS];
-    char name[96];
-    snprintf(name, sizeof name, "%s add_all %s %d to %d%s, %lld at %lld", k->name,
-             pod_dtype_name(t), n_in, n_out, in_place ? " in place" : "", (long long)count,
-             (long long)shift);
+    const char *name =
+        pod_test_text("%s add_all %s %d to %d%s, %lld at %lld", k->name, pod_dtype_name(t), n_in,
+                      n_out, in_place ? " in place" : "", (long long)count, (long long)shift);
     for (int j = 0; j < n_in; j++) {
         in_all[j] = tensor_any((uint64_t)j, t, count + (j == 0 ? ROOM : 0));
         in[j] = tensor_part(&in_all[j], j == 0 ? shift : 0, count).data;
@@ -171,9 +169,9 @@ static void test_add_all(void) { each_case(check_alls); }
 static void check_convert(const pod_combine *k, int64_t count, int64_t shift, pod_dtype t_from,
                           pod_dtype t_to)
 {
-    char name[96];
-    snprintf(name, sizeof name, "%s convert %s to %s, %lld at %lld", k->name,
-             pod_dtype_name(t_from), pod_dtype_name(t_to), (long long)count, (long long)shift);
+    const char *name =
+        pod_test_text("%s convert %s to %s, %lld at %lld", k->name, pod_dtype_name(t_from),
+                      pod_dtype_name(t_to), (long long)count, (long long)shift);
     TENSOR from_all = tensor_any(5, t_from, count + shift), want = tensor_new(t_to, count);
     TENSOR got_all = tensor_new(t_to, count + 1);
     const tensor from = tensor_part(&from_all, shift, count), got = tensor_part(&got_all, 1, count);

@@ -446,27 +446,15 @@ static void conv_flops_count_multiply_adds_twice(void)
     CU_ASSERT_EQUAL(pod_conv_flops(&first), 2.0 * 118013952.0);
 }
 
-static CU_TestInfo conv_tests[] = {
-    {"keeps_within_the_bound", conv_keeps_within_the_bound},
-    {"is_exact_on_whole_numbers", conv_is_exact_on_whole_numbers},
-    {"fuses_and_packs", conv_fuses_and_packs},
-    {"passes_on_what_is_not_finite", conv_passes_on_what_is_not_finite},
-    {"fills_large_outputs", conv_fills_large_outputs},
-    {"packed_filters_serve_any_batch", conv_packed_filters_serve_any_batch},
-    {"check_refuses", conv_check_refuses},
-    {"pick_takes_the_best", conv_pick_takes_the_best},
-    {"flops_count_multiply_adds_twice", conv_flops_count_multiply_adds_twice},
-    CU_TEST_INFO_NULL,
-};
-static CU_TestInfo dw_tests[] = {
-    {"keeps_within_the_bound", dw_keeps_within_the_bound},
-    {"is_exact_on_whole_numbers", dw_is_exact_on_whole_numbers},
-    {"passes_on_what_is_not_finite", dw_passes_on_what_is_not_finite},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {.pName = "conv", .pTests = conv_tests},
-    {.pName = "conv_dw", .pTests = dw_tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("conv", {"keeps_within_the_bound", conv_keeps_within_the_bound},
+               {"is_exact_on_whole_numbers", conv_is_exact_on_whole_numbers},
+               {"fuses_and_packs", conv_fuses_and_packs},
+               {"passes_on_what_is_not_finite", conv_passes_on_what_is_not_finite},
+               {"fills_large_outputs", conv_fills_large_outputs},
+               {"packed_filters_serve_any_batch", conv_packed_filters_serve_any_batch},
+               {"check_refuses", conv_check_refuses},
+               {"pick_takes_the_best", conv_pick_takes_the_best},
+               {"flops_count_multiply_adds_twice", conv_flops_count_multiply_adds_twice},
+               {"dw_keeps_within_the_bound", dw_keeps_within_the_bound},
+               {"dw_is_exact_on_whole_numbers", dw_is_exact_on_whole_numbers},
+               {"dw_passes_on_what_is_not_finite", dw_passes_on_what_is_not_finite});

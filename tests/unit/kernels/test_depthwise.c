@@ -341,17 +341,9 @@ static void flops_count_multiply_adds_twice(void)
     CU_ASSERT_EQUAL(pod_depthwise_flops(&first), 2.0 * 3612672.0);
 }
 
-static CU_TestInfo depthwise_tests[] = {
-    {"keeps_within_the_bound", keeps_within_the_bound},
-    {"is_exact_on_whole_numbers", is_exact_on_whole_numbers},
-    {"passes_on_what_is_not_finite", passes_on_what_is_not_finite},
-    {"bits_do_not_depend_on_the_address", bits_do_not_depend_on_the_address},
-    {"check_refuses", check_refuses},
-    {"flops_count_multiply_adds_twice", flops_count_multiply_adds_twice},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {.pName = "depthwise", .pTests = depthwise_tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("depthwise", {"keeps_within_the_bound", keeps_within_the_bound},
+               {"is_exact_on_whole_numbers", is_exact_on_whole_numbers},
+               {"passes_on_what_is_not_finite", passes_on_what_is_not_finite},
+               {"bits_do_not_depend_on_the_address", bits_do_not_depend_on_the_address},
+               {"check_refuses", check_refuses},
+               {"flops_count_multiply_adds_twice", flops_count_multiply_adds_twice});

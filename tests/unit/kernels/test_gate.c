@@ -130,52 +130,43 @@ static void test_odd_values(void)
 
 /* ---- gates ----------------------------------------------------------------------------------- */
 
-static void check_scale(const pod_gate *k, int64_t n, int64_t rows, int64_t c, pod_dtype t)
+/* `scale`, or with a mean `mean_grad`. */
+static void run_gate(const pod_gate *k, const int64_t shape[3], pod_dtype t, const tensor *gate,
+                     const tensor *mean, const tensor *x, const tensor *y)
 {
-    char name[96];
-    snprintf(name, sizeof name, "%s scale %s (%lld, %lld, %lld)", k->name, pod_dtype_name(t),
-             (long long)n, (long long)rows, (long long)c);
-    TENSOR x = tensor_random(5, t, n * rows * c), gate = tensor_random(6, POD_F32, n * c);
-    TENSOR y = tensor_new(t, n * rows * c), want = tensor_new(t, n * rows * c);
-    tensor_sprinkle(&x);
-    pod_gate_pick(POD_CPU_REFERENCE_ONLY)->scale(n, rows, c, t, x.data, gate.data, want.data);
-    for (int64_t i = 0; i < x.count; i++) {
-        const double v = tensor_get(&x, i) * tensor_get(&gate, i / (rows * c) * c + i % c);
-        if (isfinite(v) && fabs(v) < 1e38)
-            POD_CHECK(fabs(tensor_get(&want, i) - v) <= bound_of(t, v, U, 0x1p-126),
-                      "the reference at %lld", (long long)i);
-    }
-    k->scale(n, rows, c, t, x.data, gate.data, y.data);
-    tensor_check_same(name, &y, &want);
-    k->scale(n, rows, c, t, x.data, gate.data, x.data);
-    tensor_check_same(name, &x, &want);
+    if (mean)
+        k->mean_grad(shape[0], shape[1], shape[2], t, x->data, gate->data, mean->data, y->data);
+    else
+        k->scale(shape[0], shape[1], shape[2], t, x->data, gate->data, y->data);
 }
 
-/* The bits of the reference, also over dy; the reference near the formula. */
-static void check_mean_grad(const pod_gate *k, int64_t n, int64_t rows, int64_t c, pod_dtype t)
+/* The bits of the reference, also over x; the reference near the formula. */
+static void check_gate(const pod_gate *k, const int64_t shape[3], pod_dtype t, bool is_grad)
 {
-    char name[96];
-    snprintf(name, sizeof name, "%s mean_grad %s (%lld, %lld, %lld)", k->name, pod_dtype_name(t),
-             (long long)n, (long long)rows, (long long)c);
-    TENSOR dy = tensor_random(5, t, n * rows * c), gate = tensor_random(6, POD_F32, n * c);
-    TENSOR mean = tensor_random(9, t, n * c);
-    TENSOR dx = tensor_new(t, n * rows * c), want = tensor_new(t, n * rows * c);
-    tensor_sprinkle(&dy);
-    pod_gate_pick(POD_CPU_REFERENCE_ONLY)
-        ->mean_grad(n, rows, c, t, dy.data, gate.data, mean.data, want.data);
-    for (int64_t i = 0; i < dy.count; i++) {
+    const int64_t rows = shape[1], c = shape[2], n_gates = shape[0] * c, count = n_gates * rows;
+    const char *name =
+        pod_test_text("%s %s %s (%lld, %lld, %lld)", k->name, is_grad ? "mean_grad" : "scale",
+                      pod_dtype_name(t), (long long)shape[0], (long long)rows, (long long)c);
+    TENSOR x = tensor_random(5, t, count), gate = tensor_random(6, POD_F32, n_gates);
+    TENSOR mean = tensor_random(9, t, n_gates);
+    TENSOR y = tensor_new(t, count), want = tensor_new(t, count);
+    const tensor *of_mean = is_grad ? &mean : NULL;
+    tensor_sprinkle(&x);
+    run_gate(pod_gate_pick(POD_CPU_REFERENCE_ONLY), shape, t, &gate, of_mean, &x, &want);
+    for (int64_t i = 0; i < count; i++) {
         const int64_t j = i / (rows * c) * c + i % c;
-        const double by_gate = tensor_get(&dy, i) * tensor_get(&gate, j);
-        const double share = tensor_get(&mean, j) / (double)rows, v = by_gate + share;
+        const double by_gate = tensor_get(&x, i) * tensor_get(&gate, j);
+        const double share = is_grad ? tensor_get(&mean, j) / (double)rows : 0;
+        const double v = by_gate + share;
+        const double terms = is_grad ? U * (fabs(by_gate) + fabs(share)) : 0;
         if (isfinite(v) && fabs(v) < 1e38)
-            POD_CHECK(fabs(tensor_get(&want, i) - v) <=
-                          bound_of(t, v, U, 0x1p-126 + U * (fabs(by_gate) + fabs(share))),
+            POD_CHECK(fabs(tensor_get(&want, i) - v) <= bound_of(t, v, U, 0x1p-126 + terms),
                       "the reference at %lld", (long long)i);
     }
-    k->mean_grad(n, rows, c, t, dy.data, gate.data, mean.data, dx.data);
-    tensor_check_same(name, &dx, &want);
-    k->mean_grad(n, rows, c, t, dy.data, gate.data, mean.data, dy.data);
-    tensor_check_same(name, &dy, &want);
+    run_gate(k, shape, t, &gate, of_mean, &x, &y);
+    tensor_check_same(name, &y, &want);
+    run_gate(k, shape, t, &gate, of_mean, &x, &x);
+    tensor_check_same(name, &x, &want);
 }
 
 static void check_sums(const pod_gate *k, int64_t n, int64_t rows, int64_t c, pod_dtype t)
@@ -207,8 +198,8 @@ static void test_gates(void)
     EACH_SET(gate, set)
         for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++) {
             const int64_t *s = shapes[i / 2];
-            check_scale(set, s[0], s[1], s[2], i % 2 ? POD_BF16 : POD_F32);
-            check_mean_grad(set, s[0], s[1], s[2], i % 2 ? POD_BF16 : POD_F32);
+            check_gate(set, s, i % 2 ? POD_BF16 : POD_F32, false);
+            check_gate(set, s, i % 2 ? POD_BF16 : POD_F32, true);
             check_sums(set, s[0], s[1], s[2], i % 2 ? POD_BF16 : POD_F32);
         }
 }

@@ -56,10 +56,10 @@ static void batch_free(batch *b)
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) tensor_free(all[i]);
 }
 
-static void batch_name(const pod_layernorm *k, const char *what, const batch *b, char name[96])
+static const char *batch_name(const pod_layernorm *k, const char *what, const batch *b)
 {
-    snprintf(name, 96, "%s %s %s (%lld, %lld)", k->name, what, pod_dtype_name(b->t),
-             (long long)b->rows, (long long)b->c);
+    return pod_test_text("%s %s %s (%lld, %lld)", k->name, what, pod_dtype_name(b->t),
+                         (long long)b->rows, (long long)b->c);
 }
 
 /* y of what was normalized, `s`. The mean is off by the roundings of a sum of |s|; so is each
@@ -67,7 +67,6 @@ static void batch_name(const pod_layernorm *k, const char *what, const batch *b,
 static void check_apply(const pod_layernorm *k, const batch *b, bool with_res)
 {
     const int64_t c = b->c, n = b->rows * c;
-    char name[96];
     double *want = calloc((size_t)(2 * n + 4 * b->rows + 1), sizeof *want), *bound = want + n;
     double *row = bound + n; /* mean, rstd, and their bounds */
     TENSOR s = tensor_copy(&b->x), y = tensor_new(b->t, n);
@@ -91,7 +90,7 @@ static void check_apply(const pod_layernorm *k, const batch *b, bool with_res)
         }
     }
     TENSOR sum = tensor_copy(&b->x);
-    batch_name(k, with_res ? "apply to a sum" : "apply", b, name);
+    const char *name = batch_name(k, with_res ? "apply to a sum" : "apply", b);
     k->apply(b->rows, c, EPS, b->t, sum.data, with_res ? b->res.data : NULL, b->gamma.data,
              b->beta.data, with_res ? sum.data : NULL, y.data, mean.data, rstd.data);
     tensor_check_same(name, &sum, &s);
@@ -109,7 +108,6 @@ static void check_apply(const pod_layernorm *k, const batch *b, bool with_res)
 static void check_grad_x(const pod_layernorm *k, const batch *b, bool with_more)
 {
     const int64_t c = b->c, n = b->rows * c;
-    char name[96];
     double *want = calloc((size_t)(2 * n + 1), sizeof *want), *bound = want + n;
     for (int64_t r = 0; r < b->rows; r++) {
         const double m = tensor_get(&b->mean, r), k_r = tensor_get(&b->rstd, r);
@@ -134,7 +132,7 @@ static void check_grad_x(const pod_layernorm *k, const batch *b, bool with_more)
         TENSOR x = tensor_copy(&b->x), dy = tensor_copy(&b->dy), more = tensor_copy(&b->more);
         TENSOR own = tensor_copy(&b->x);
         tensor *const places[] = {&own, &x, &dy, &more};
-        batch_name(k, with_more ? "grad_x and more" : "grad_x", b, name);
+        const char *name = batch_name(k, with_more ? "grad_x and more" : "grad_x", b);
         k->grad_x(b->rows, c, b->t, x.data, dy.data, b->mean.data, b->rstd.data, b->gamma.data,
                   with_more ? more.data : NULL, places[place]->data);
         tensor_check_near(name, places[place], want, bound);
@@ -145,7 +143,6 @@ static void check_grad_x(const pod_layernorm *k, const batch *b, bool with_more)
 static void check_grad_params(const pod_layernorm *k, const batch *b)
 {
     const int64_t c = b->c;
-    char name[96];
     double *want = calloc((size_t)(4 * c), sizeof *want), *bound = want + 2 * c;
     TENSOR dgamma = tensor_new(POD_F32, c), dbeta = tensor_new(POD_F32, c);
     for (int64_t i = 0; i < b->rows * c; i++) {
@@ -154,7 +151,7 @@ static void check_grad_params(const pod_layernorm *k, const batch *b)
         want[i % c] += term, bound[i % c] += SUM * U * 1.001 * fabs(term);
         want[c + i % c] += dy, bound[c + i % c] += SUM * U * 1.001 * fabs(dy);
     }
-    batch_name(k, "grad_params", b, name);
+    const char *name = batch_name(k, "grad_params", b);
     k->grad_params(b->rows, c, b->t, b->x.data, b->dy.data, b->mean.data, b->rstd.data, dgamma.data,
                    dbeta.data);
     tensor_check_near(name, &dgamma, want, bound);

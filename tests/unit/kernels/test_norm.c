@@ -53,11 +53,11 @@ static void batch_free(batch *b)
 #define BATCH __attribute__((cleanup(batch_free))) batch
 
 /* The case, for a message. */
-static void batch_name(const pod_norm *k, const char *what, const batch *b, char name[96])
+static const char *batch_name(const pod_norm *k, const char *what, const batch *b)
 {
-    snprintf(name, 96, "%s %s %s %s %s (%lld, %lld)", k->name, what, pod_dtype_name(b->t.x),
-             pod_dtype_name(b->t.beside), pod_dtype_name(b->t.out), (long long)b->rows,
-             (long long)b->c);
+    return pod_test_text("%s %s %s %s %s (%lld, %lld)", k->name, what, pod_dtype_name(b->t.x),
+                         pod_dtype_name(b->t.beside), pod_dtype_name(b->t.out), (long long)b->rows,
+                         (long long)b->c);
 }
 
 static void apply(const pod_norm *k, const batch *b, void *y)
@@ -89,7 +89,6 @@ static void check_sums(const pod_norm *k, const batch *b, bool grad, const tenso
     const int64_t c = b->c;
     double *want = calloc((size_t)(4 * c), sizeof *want), *bound = want + 2 * c;
     TENSOR plain = tensor_new(POD_F32, c), times = tensor_new(POD_F32, c);
-    char name[96];
     for (int64_t i = 0; i < b->rows * c; i++) {
         const int64_t j = i % c;
         const bool open = !gate || tensor_get(gate, i) > 0;
@@ -109,7 +108,7 @@ static void check_sums(const pod_norm *k, const batch *b, bool grad, const tenso
                      times.data, plain.data);
     else
         k->sums(b->rows, c, b->t.x, b->x.data, plain.data, times.data);
-    batch_name(k, grad ? "grad_sums" : "sums", b, name);
+    const char *name = batch_name(k, grad ? "grad_sums" : "sums", b);
     tensor_check_near(name, &plain, want, bound);
     tensor_check_near(name, &times, want + c, bound + c);
     free(want);
@@ -135,8 +134,7 @@ static void test_error_does_not_grow(void)
 /* Over x, or dy, only where what comes out is of its type. */
 static void check_same(const pod_norm *k, const batch *b)
 {
-    char name[96];
-    batch_name(k, "apply or grad_apply", b, name);
+    const char *name = batch_name(k, "apply or grad_apply", b);
     TENSOR want = tensor_new(b->t.out, b->rows * b->c), got = tensor_new(b->t.out, b->rows * b->c);
     batch twin = *b;
     apply(reference(), b, want.data);
@@ -163,8 +161,7 @@ static void check_same(const pod_norm *k, const batch *b)
 /* An x in bf16 counts as its copy in float32 does: the same sums, whatever the gradient is. */
 static void check_sums_as_widened(const pod_norm *k, const batch *b)
 {
-    char name[96];
-    batch_name(k, "sums of bf16", b, name);
+    const char *name = batch_name(k, "sums of bf16", b);
     TENSOR x = tensor_new(POD_F32, b->x.count), dy = tensor_new(POD_F32, b->x.count);
     tensor sums[8];
     for (int i = 0; i < 8; i++) sums[i] = tensor_new(POD_F32, b->c);
@@ -273,8 +270,7 @@ static void apply_act(const pod_norm *k, const batch *b, const tensor *x, const 
 static void check_apply_act(const pod_norm *k, const batch *b, bool with_res, bool scaled,
                             bool relu)
 {
-    char name[96];
-    batch_name(k, relu ? "apply_act" : "apply_act without", b, name);
+    const char *name = batch_name(k, relu ? "apply_act" : "apply_act without", b);
     const tensor *res = with_res ? &b->dy : NULL;
     TENSOR want = tensor_new(b->t.out, b->rows * b->c), got = tensor_new(b->t.out, b->rows * b->c);
     apply_act(reference(), b, &b->x, res, scaled, relu, &want);
@@ -326,8 +322,7 @@ static void grad_sums_act(const pod_norm *k, const batch *b, const void *dz, con
 /* g as the definition says, over dz too; and the sums of grad_sums of that g, to the bit. */
 static void check_grad_sums_act(const pod_norm *k, const batch *b, const tensor *z)
 {
-    char name[96];
-    batch_name(k, z ? "grad_sums_act by z" : "grad_sums_act by x", b, name);
+    const char *name = batch_name(k, z ? "grad_sums_act by z" : "grad_sums_act by x", b);
     tensor by_x = gate_by_x(b), want = gated(b, b->t.out, z ? z : &by_x);
     TENSOR g = tensor_new(b->t.out, b->dy.count);
     const bool in_place = b->t.beside == b->t.out;
@@ -350,8 +345,7 @@ static void check_grad_sums_act(const pod_norm *k, const batch *b, const tensor 
  * part too. The second part is x, which has NaNs and infinities of its own. */
 static void check_grad_sums_more(const pod_norm *k, const batch *b, const tensor *z)
 {
-    char name[96];
-    batch_name(k, "grad_sums_act of two parts", b, name);
+    const char *name = batch_name(k, "grad_sums_act of two parts", b);
     TENSOR sum = tensor_new(b->t.out, b->rows * b->c);
     TENSOR want = tensor_new(b->t.out, b->rows * b->c);
     batch of_sum = *b;
@@ -380,8 +374,7 @@ static void check_grad_sums_more(const pod_norm *k, const batch *b, const tensor
 /* grad_apply of the gated gradient, to the bit; over x and over dz too. */
 static void check_grad_apply_act(const pod_norm *k, const batch *b)
 {
-    char name[96];
-    batch_name(k, "grad_apply_act", b, name);
+    const char *name = batch_name(k, "grad_apply_act", b);
     TENSOR by_x = gate_by_x(b), want = tensor_new(b->t.out, b->rows * b->c);
     batch of_g = *b;
     of_g.dy = gated(b, b->t.beside, &by_x);
@@ -424,8 +417,7 @@ static double before_act(const batch *b, int64_t i)
 
 static void check_apply_swish(const pod_norm *k, const batch *b)
 {
-    char name[96];
-    batch_name(k, "apply_act, swish", b, name);
+    const char *name = batch_name(k, "apply_act, swish", b);
     TENSOR x = tensor_copy(&b->x), got = tensor_new(b->t.out, b->rows * b->c);
     const tensor *const into[] = {&got, &x};
     const bool in_place = x.t == got.t;
@@ -445,8 +437,7 @@ static void check_apply_swish(const pod_norm *k, const batch *b)
 static void check_grad_sums_swish(const pod_norm *k, const batch *b)
 {
     const double u = pod_test_roundoff(POD_F32), error = sigmoid_error(b->t.out);
-    char name[96];
-    batch_name(k, "grad_sums_act, swish", b, name);
+    const char *name = batch_name(k, "grad_sums_act, swish", b);
     TENSOR g = tensor_new(b->t.out, b->rows * b->c), dz = tensor_copy(&b->dy);
     tensor sums[6];
     for (int i = 0; i < 6; i++) sums[i] = tensor_new(POD_F32, b->c);

@@ -85,15 +85,7 @@ static void pack_narrows_as_bf16(void) { for_each_pack(narrow_rounds_as_bf16); }
 static void pack_keeps_to_its_length(void) { for_each_pack(lengths_are_kept); }
 static void pack_lays_windows(void) { for_each_pack(windows_lie_below_each_other); }
 
-static CU_TestInfo pack_tests[] = {
-    {"pack_widens_exactly", pack_widens_exactly},
-    {"pack_narrows_as_bf16", pack_narrows_as_bf16},
-    {"pack_keeps_to_its_length", pack_keeps_to_its_length},
-    {"pack_lays_windows", pack_lays_windows},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {.pName = "pack", .pTests = pack_tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("pack", {"pack_widens_exactly", pack_widens_exactly},
+               {"pack_narrows_as_bf16", pack_narrows_as_bf16},
+               {"pack_keeps_to_its_length", pack_keeps_to_its_length},
+               {"pack_lays_windows", pack_lays_windows});

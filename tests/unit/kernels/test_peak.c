@@ -39,12 +39,4 @@ static void peak_is_plausible(void)
     CU_ASSERT_EQUAL(kernels[n - 1].needs, 0);
 }
 
-static CU_TestInfo peak_tests[] = {
-    {"peak_is_plausible", peak_is_plausible},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {.pName = "peak", .pTests = peak_tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("peak", {"peak_is_plausible", peak_is_plausible});

@@ -183,8 +183,7 @@ static void check_trace(const pod_update *k, rule r)
                 trace_momentum(&want[i], r, gi);
         }
     }
-    char name[64];
-    snprintf(name, sizeof name, "%s %s", k->name, rule_names[r]);
+    const char *name = pod_test_text("%s %s", k->name, rule_names[r]);
     for (int i = 0; i < COUNT; i++) values[i] = want[i].w.value, bounds[i] = want[i].w.error;
     tensor_check_near(name, &s.w, values, bounds);
     for (int i = 0; i < COUNT; i++) POD_CHECK(bounds[i] < 1e-3, "a bound of %g is none", bounds[i]);

@@ -141,15 +141,6 @@ static void alloc_count_moves_with_requests(void)
     pod_arena_destroy(a);
 }
 
-static CU_TestInfo arena_tests[] = {
-    {"survives_the_nth_failure", arena_survives_the_nth_failure},
-    {"aligns_zeroes_and_keeps_apart", arena_aligns_zeroes_and_keeps_apart},
-    {"refuses_what_overflows", arena_refuses_what_overflows},
-    {"copies", arena_copies},
-    {"alloc_count_moves_with_requests", alloc_count_moves_with_requests},
-    CU_TEST_INFO_NULL,
-};
-
 /* ---- status ---------------------------------------------------------------------------------- */
 
 static pod_status innermost(void)
@@ -211,14 +202,6 @@ static void status_names(void)
     CU_ASSERT_STRING_EQUAL(pod_status_name((pod_status)-99), "E_?");
 }
 
-static CU_TestInfo status_tests[] = {
-    {"carries_text", status_carries_text},
-    {"keeps_one_line_and_its_own_text", status_keeps_one_line_and_its_own_text},
-    {"belongs_to_its_thread", status_belongs_to_its_thread},
-    {"names", status_names},
-    CU_TEST_INFO_NULL,
-};
-
 /* ---- limits ---------------------------------------------------------------------------------- */
 
 static const char v1_mounts[] =
@@ -264,12 +247,6 @@ static void limits_are_positive(void)
     CU_ASSERT(pod_limit_memory_kills() >= 0);
     CU_ASSERT(pod_limit_cores() >= 1);
 }
-
-static CU_TestInfo limits_tests[] = {
-    {"groups are found", groups_are_found},
-    {"limits are positive", limits_are_positive},
-    CU_TEST_INFO_NULL,
-};
 
 /* ---- cpu ------------------------------------------------------------------------------------- */
 
@@ -362,14 +339,6 @@ static void cpu_sets(void)
     CU_ASSERT_EQUAL(pod_cpu_set_count(&none), 0);
     CU_ASSERT_EQUAL(pod_cpu_set_cores(&none), pod_cpu_physical_cores());
 }
-
-static CU_TestInfo cpu_tests[] = {
-    {"agrees with the system", cpu_agrees_with_the_system}, /* before cap lowers anything */
-    {"cap", cpu_cap},
-    {"print", cpu_print},
-    {"sets", cpu_sets},
-    CU_TEST_INFO_NULL,
-};
 
 /* ---- rng ------------------------------------------------------------------------------------- */
 
@@ -466,17 +435,19 @@ static void rng_below_stays_below(void)
         CU_ASSERT_DOUBLE_EQUAL(seen[face], N * p, 6.0 * sqrt(N * p * (1.0 - p)));
 }
 
-static CU_TestInfo rng_tests[] = {
-    {"philox_known_answers", philox_known_answers},
-    {"depends_on_each_field", rng_depends_on_each_field},
-    {"hands_out_blocks_in_order", rng_hands_out_blocks_in_order},
-    {"moments", rng_moments},
-    {"below_stays_below", rng_below_stays_below},
-    CU_TEST_INFO_NULL,
-};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {.pName = "arena", .pTests = arena_tests},   {.pName = "status", .pTests = status_tests},
-    {.pName = "limits", .pTests = limits_tests}, {.pName = "cpu", .pTests = cpu_tests},
-    {.pName = "rng", .pTests = rng_tests},       CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("base", {"arena survives the nth failure", arena_survives_the_nth_failure},
+               {"arena aligns zeroes and keeps apart", arena_aligns_zeroes_and_keeps_apart},
+               {"arena refuses what overflows", arena_refuses_what_overflows},
+               {"arena copies", arena_copies},
+               {"arena alloc count moves with requests", alloc_count_moves_with_requests},
+               {"status carries text", status_carries_text},
+               {"status keeps one line and its own text", status_keeps_one_line_and_its_own_text},
+               {"status belongs to its thread", status_belongs_to_its_thread},
+               {"status names", status_names}, {"limits groups are found", groups_are_found},
+               {"limits limits are positive", limits_are_positive},
+               {"cpu agrees with the system", cpu_agrees_with_the_system}, {"cpu cap", cpu_cap},
+               {"cpu print", cpu_print}, {"cpu sets", cpu_sets},
+               {"rng philox known answers", philox_known_answers},
+               {"rng depends on each field", rng_depends_on_each_field},
+               {"rng hands out blocks in order", rng_hands_out_blocks_in_order},
+               {"rng moments", rng_moments}, {"rng below stays below", rng_below_stays_below});

@@ -108,14 +108,6 @@ static void bf16_edges(void)
     }
 }
 
-static CU_TestInfo bf16_tests[] = {
-    {"widens_exactly", bf16_widens_exactly},
-    {"comes_back", bf16_comes_back},
-    {"rounds_to_nearest_even", bf16_rounds_to_nearest_even},
-    {"edges", bf16_edges},
-    CU_TEST_INFO_NULL,
-};
-
 /* ---- binned ---------------------------------------------------------------------------------- */
 
 enum { MAX_ADDENDS = 300, QUIET_NAN = 0x7fc00000 };
@@ -356,15 +348,6 @@ static void binned_most_addends(void)
     }
 }
 
-static CU_TestInfo binned_tests[] = {{"round_trip", binned_round_trip},
-                                     {"any_order", binned_any_order},
-                                     {"correctly_rounded", binned_correctly_rounded},
-                                     {"bound", binned_bound},
-                                     {"ties", binned_ties},
-                                     {"ends", binned_ends},
-                                     {"most_addends", binned_most_addends},
-                                     CU_TEST_INFO_NULL};
-
 /* ---- wide_sum -------------------------------------------------------------------------------- */
 
 static pod_wide_sum sum_of(int n, const float *x)
@@ -503,16 +486,14 @@ static void wide_most_addends(void)
     }
 }
 
-static CU_TestInfo wide_sum_tests[] = {{"one", wide_one},
-                                       {"correctly_rounded", wide_correctly_rounded},
-                                       {"any_range", wide_any_range},
-                                       {"ends", wide_ends},
-                                       {"most_addends", wide_most_addends},
-                                       CU_TEST_INFO_NULL};
-
-CU_SuiteInfo pod_test_suites[] = {
-    {.pName = "bf16", .pTests = bf16_tests},
-    {.pName = "binned", .pTests = binned_tests},
-    {.pName = "wide_sum", .pTests = wide_sum_tests},
-    CU_SUITE_INFO_NULL,
-};
+POD_TEST_SUITE("numbers", {"bf16 widens exactly", bf16_widens_exactly},
+               {"bf16 comes back", bf16_comes_back},
+               {"bf16 rounds to nearest even", bf16_rounds_to_nearest_even},
+               {"bf16 edges", bf16_edges}, {"binned round trip", binned_round_trip},
+               {"binned any order", binned_any_order},
+               {"binned correctly rounded", binned_correctly_rounded},
+               {"binned bound", binned_bound}, {"binned ties", binned_ties},
+               {"binned ends", binned_ends}, {"binned most addends", binned_most_addends},
+               {"wide_sum one", wide_one}, {"wide_sum correctly rounded", wide_correctly_rounded},
+               {"wide_sum any range", wide_any_range}, {"wide_sum ends", wide_ends},
+               {"wide_sum most addends", wide_most_addends});
