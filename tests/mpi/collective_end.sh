@@ -13,7 +13,7 @@ run() {
     # shellcheck disable=SC2086 # a flag or none
     OMPI_MCA_btl_vader_backing_directory=$PWD/shm OMPI_MCA_osc_sm_backing_directory=$PWD/shm \
         OMPI_MCA_orte_tmpdir_base=$PWD/session \
-        timeout -k 5 50 "$mpiexec" ${3:-} -n 4 --bind-to none "$program" "$1" "$2" >out 2>&1
+        timeout -k 5 50 "$mpiexec" ${3:-} -n 4 --bind-to none "$program" "$2" "$1" 0 0 >out 2>&1
     code=$?
     took=$((SECONDS - began))
     local left
@@ -44,14 +44,14 @@ is_late() {
 # found_by_ranks CARRIER: ranks of one node find the dead one themselves, also where whoever started
 # them does not care.
 found_by_ranks() {
-    run "$1" killed --enable-recovery
+    run "$1" dies --enable-recovery
     [ $took -le 10 ] || fail "took $took s"
     said '^rank ([013]): rank 2 died; rank \1 was waiting for' || fail "nobody finds rank 2"
     ! said 'rank [013] died' || fail "who found it is called dead"
 }
 
 for carrier in shm direct mpi; do
-    begin ends $carrier killed
+    begin ends $carrier dies
     begin ends $carrier gone
     begin is_late $carrier
     begin found_by_ranks $carrier

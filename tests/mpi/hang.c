@@ -9,11 +9,17 @@
  *     stopped    is stopped by a signal as the step begins
  *     waiting    is stopped by a signal while it waits for rank 0, which is late
  *     killed     is killed as the step begins
+ *     dies       is killed when it has begun the all-reduce, as by the system for want of memory, and
+ *                the others wait in it, too
+ *     gone       ends there with exit code 0, nothing said
  *     clock      stops for ever in a measurement of clocks, half way through its turn
  *     clock0     the same, and it is rank 0, for which all others wait
  *     dead       is killed there
  *     late       comes after half of the seconds; all goes on
  *     idle       works for twice the seconds, while the others have nothing to do; all goes on
+ *
+ * With 0 seconds nobody watches: there are all-reduces alone, which have no steps; who waits says so
+ * after 1 s, and who is late comes after 2.5.
  *
  * With "paced" it is late by little in every step and all ranks say which process they are, so
  * that they can be stopped and made to go on from outside, wherever they are; all goes on.
@@ -29,11 +35,63 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collectives/algo/algo.h"
+#include "collectives/exec/coll_run.h"
 #include "collectives/exec/mpi/clock_offset.h"
 #include "collectives/exec/watch/vote.h"
-#include "tests/mpi/ring_run.h"
 
 enum { N_STEPS = 25, STEP = 20 };
+
+/* ---- an all-reduce of 400 KB among all ranks, as training makes one ---- */
+
+enum { RING_COUNT = 100000 };
+
+static void must(pod_status status)
+{
+    if (status == POD_OK) return;
+    fprintf(stderr, "%s\n", pod_error_text());
+    exit(2);
+}
+
+typedef struct ring_run {
+    pod_arena *arena;
+    pod_window *window;
+    pod_coll_run *run;
+} ring_run;
+
+/* CARRIER is mpi, shm, or direct: shm with an algorithm that only meets. Collective. */
+static ring_run ring_run_open(pod_comm *c, const char *carrier)
+{
+    static const char label[] = "allreduce ring 400K";
+    const pod_mesh m = {.n_dims = 1, .extent = {pod_comm_size(c)}, .wraps = {true}};
+    const pod_coll_args args = {.coll = POD_ALLREDUCE,
+                                .dtype = POD_F32,
+                                .count = RING_COUNT,
+                                .group = pod_group_all(&m),
+                                .node_size = pod_comm_node_size(c)};
+    const char *name = strcmp(carrier, "direct") == 0 ? "direct" : "ring";
+    const pod_coll_algo *algo = pod_coll_find(POD_ALLREDUCE, name);
+    const pod_sched *s;
+    ring_run r;
+    must(pod_arena_create(NULL, &r.arena));
+    must(pod_coll_build(r.arena, algo, &m, pod_comm_rank(c), &args, &s));
+    must(pod_window_create(c, RING_COUNT * sizeof(float), &r.window));
+    void *buf = pod_window_data(r.window);
+    if (strcmp(carrier, "mpi") == 0)
+        must(pod_coll_run_create_mpi(c, s, POD_F32, buf, label, &r.run));
+    else
+        must(pod_coll_run_create_shm(c, s, POD_F32, r.window, buf, label, &r.run));
+    return r;
+}
+
+static void ring_run_close(ring_run *r)
+{
+    pod_coll_run_destroy(r->run);
+    pod_window_destroy(r->window);
+    pod_arena_destroy(r->arena);
+}
+
+/* ---- what a rank does instead ---- */
 
 static void nap(double seconds)
 {
@@ -80,7 +138,11 @@ static void come_to(const plan *p, const char *at, int step)
     }
     if (!p->is_victim) return;
     if (strcmp(at, "late") == 0) {
-        nap(p->seconds / 2);
+        nap(p->seconds > 0 ? p->seconds / 2 : 2.5);
+    } else if (strcmp(at, "dies") == 0 || strcmp(at, "gone") == 0) {
+        nap(0.3);
+        if (strcmp(at, "dies") == 0) raise(SIGKILL);
+        _Exit(0);
     } else if (strcmp(at, "idle") == 0) {
         nap(2 * p->seconds);
     } else if (strcmp(at, "waiting") == 0) {
@@ -138,7 +200,11 @@ int main(int argc, char **argv)
     p.is_victim = rank == (size > 1 ? size - 2 : 0) + (size == 2);
     if (strcmp(p.where, "clock0") == 0) p.is_victim = rank == 0;
     if (node > 0) pod_comm_split_nodes(c, node);
-    must(pod_comm_set_watchdog(c, p.seconds));
+    const bool is_watched = p.seconds > 0;
+    if (is_watched)
+        must(pod_comm_set_watchdog(c, p.seconds));
+    else
+        pod_comm_set_patience(c, 1);
     if (strcmp(p.where, "setup") == 0 && p.is_victim) {
         say_time();
         for (;;) pause();
@@ -150,7 +216,7 @@ int main(int argc, char **argv)
     pod_vote *vote;
     must(pod_vote_open(c, &vote));
     for (int step = 1; step <= N_STEPS; step++) {
-        pod_comm_set_step(c, step);
+        if (is_watched) pod_comm_set_step(c, step);
         static const char *const as_it_begins[] = {"begin",  "stopped", "waiting",
                                                    "killed", "late",    "idle"};
         for (size_t i = 0; i < sizeof as_it_begins / sizeof as_it_begins[0]; i++)
@@ -160,7 +226,10 @@ int main(int argc, char **argv)
         if (step == STEP && measures_clocks(p.where)) measure(c, &p);
         pod_coll_run_start(ring.run);
         come_to(&p, "inside", step);
+        come_to(&p, "dies", step);
+        come_to(&p, "gone", step);
         pod_coll_run_wait(ring.run);
+        if (!is_watched) continue;
         come_to(&p, "vote", step);
         (void)pod_vote_turn(vote, 0);
         come_to(&p, "agree", step);

@@ -47,18 +47,16 @@ static int n_micro_steps(void) { return size == 3 ? 2 : 3; }
 
 static const char *plan_text(const pod_test_plan *p)
 {
-    static char text[160];
-    snprintf(text, sizeof text, "%s, %s, mesh %s, %s, buckets of %" PRId64 " %s%s%s", p->net->name,
-             pod_dtype_name(p->precision), p->mesh, p->rules ? p->rules : "two rules",
-             p->bucket_bytes, pod_dtype_name(p->wire), p->shard_update ? ", dealt out" : "",
-             p->accumulate > 1 ? ", in micro-steps" : "");
-    return text;
+    return pod_test_text("%s, %s, mesh %s, %s, buckets of %" PRId64 " %s%s%s", p->net->name,
+                         pod_dtype_name(p->precision), p->mesh, p->rules ? p->rules : "two rules",
+                         p->bucket_bytes, pod_dtype_name(p->wire),
+                         p->shard_update ? ", dealt out" : "",
+                         p->accumulate > 1 ? ", in micro-steps" : "");
 }
 
 /* ---- a program, open on all ranks, and the same program for the check executor ---- */
 
 typedef struct bed {
-    pod_arena *arena;
     const pod_program *program;
     pod_test_job job; /* its stores are the check executor's */
     pod_store *store; /* of the real executor */
@@ -76,8 +74,7 @@ static void feed_own(bed *b)
 static bool bed_open(bed *b, const pod_test_plan *plan)
 {
     *b = (bed){.text = plan_text(plan), .clock = pod_clock_start()};
-    bool ok = pod_arena_create(NULL, &b->arena) == POD_OK &&
-              pod_test_compile(b->arena, plan, &b->program) == POD_OK &&
+    bool ok = pod_test_compile(pod_test_arena(), plan, &b->program) == POD_OK &&
               pod_store_create(b->program, rank, 3, &b->store) == POD_OK;
     POD_CHECK(ok, "%s: %s", b->text, pod_error_text());
     if (pod_comm_agree(comm, ok ? POD_OK : POD_E_NOMEM) != POD_OK) return false;
@@ -93,7 +90,6 @@ static void bed_close(bed *b)
     pod_exec_close(b->exec);
     pod_test_job_end(&b->job);
     pod_store_destroy(b->store);
-    pod_arena_destroy(b->arena);
 }
 
 static pod_status real_step(bed *b, int step, float lr)
@@ -400,11 +396,9 @@ static void overflow_on(int net, int who, int accumulate)
 {
     enum { CENTRE = 4 * POD_TEST_C }; /* of the first 3x3 filter */
     bed b;
-    char where[32];
     const bool is_dense = net == POD_TEST_PERCEPTRON;
     pod_test_plan plan = plan_of(net, POD_F32, meshes()[0]);
     plan.accumulate = accumulate;
-    snprintf(where, sizeof where, " on rank %d", who);
     if (bed_open(&b, &plan)) {
         uint8_t image[POD_TEST_BATCH * POD_TEST_PIXELS];
         char *good = malloc(pod_store_bytes(b.store));
@@ -412,7 +406,7 @@ static void overflow_on(int net, int who, int accumulate)
         keep(b.store, good);
         memcpy(image, b.job.images, sizeof image);
         plant(&b, is_dense ? "fc1/w" : "stem/w", is_dense ? 0 : CENTRE, who);
-        expect_fault(&b, where);
+        expect_fault(&b, pod_test_text(" on rank %d", who));
         put_back(b.store, good);
         memcpy(b.job.images, image, sizeof image);
         expect_recovery(&b);
@@ -538,25 +532,20 @@ static void test_slow(void)
 
 static void test_other_program(void)
 {
-    pod_arena *a;
-    const pod_program *p;
     pod_store *store = NULL;
     pod_exec *e = NULL;
     pod_test_plan plan = plan_of(POD_TEST_RESIDUAL, POD_F32, meshes()[0]);
     plan.bucket_bytes = rank == size - 1 && size > 1 ? 1 : 1 << 20;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    const pod_program *p = pod_test_program(&plan);
     POD_CHECK_OK(pod_store_create(p, rank, 3, &store));
     if (size > 1) {
-        char text[64];
-        snprintf(text, sizeof text, "the program: rank %d differs from rank 0", size - 1);
-        POD_CHECK_FAILS(pod_exec_open(p, store, comm, pod_clock_start(), &e), POD_E_MISMATCH, text);
+        POD_CHECK_FAILS(pod_exec_open(p, store, comm, pod_clock_start(), &e), POD_E_MISMATCH,
+                        pod_test_text("the program: rank %d differs from rank 0", size - 1));
     } else {
         POD_CHECK_OK(pod_exec_open(p, store, comm, pod_clock_start(), &e));
     }
     pod_exec_close(e);
     pod_store_destroy(store);
-    pod_arena_destroy(a);
     plan.bucket_bytes = 1; /* and nothing is left of it */
     run_beside_check(&plan);
 }
@@ -564,21 +553,17 @@ static void test_other_program(void)
 /* One rank's store lacks a variable, as that of another network does. */
 static void test_other_store(void)
 {
-    pod_arena *a;
-    const pod_program *p, *other;
     pod_store *store = NULL;
     pod_exec *e = NULL;
     pod_test_plan plan = plan_of(POD_TEST_RESIDUAL, POD_F32, meshes()[0]);
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
-    POD_CHECK_OK(pod_test_compile(a, &plan, &p));
+    const pod_program *p = pod_test_program(&plan);
     plan.net = &pod_test_nets[POD_TEST_PERCEPTRON];
-    POD_CHECK_OK(pod_test_compile(a, &plan, &other));
+    const pod_program *other = pod_test_program(&plan);
     POD_CHECK_OK(pod_store_create(rank == size - 1 ? other : p, rank, 3, &store));
     POD_CHECK_FAILS(pod_exec_open(p, store, comm, pod_clock_start(), &e), POD_E_MISMATCH,
                     "store: has no variable 'stem/w'");
     pod_exec_close(e);
     pod_store_destroy(store);
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE_WITH("real", open_comm, close_comm,

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# two_hosts.sh MINIPOD COLLECTIVE_END HANG: a job over two hosts from a hostfile. Shared memory within each
+# two_hosts.sh MINIPOD HANG: a job over two hosts from a hostfile. Shared memory within each
 # and TCP between give right results, and the losses of one host; a rank that dies on one ends both, and one
 # that hangs is named, whether another of its host sees it or it is alone there.
 #
@@ -28,8 +28,7 @@ if [ -z "${IN_TWO_HOSTS:-}" ]; then
     IN_TWO_HOSTS=1 exec "${isolated[@]}" "$0" "$@"
 fi
 
-collective_end=$(realpath "$2")
-hang=$(realpath "$3")
+hang=$(realpath "$2")
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "$(dirname "$0")/../common.sh"
 
@@ -130,7 +129,7 @@ what_is_left() { # NAME: processes but the first and those that look, files in s
 
 for carrier in shm mpi; do
     began=$SECONDS
-    on_hosts --map-by slot "$collective_end" $carrier killed >out 2>&1 && fail "$carrier killed: exit 0"
+    on_hosts --map-by slot "$hang" dies $carrier 0 0 >out 2>&1 && fail "$carrier killed: exit 0"
     [ $((SECONDS - began)) -le 10 ] || fail "$carrier killed: took $((SECONDS - began)) s"
     grep -Eq '^rank [013]: .*waiting for .*rank 2.* in allreduce ring 400K #2[01]$' out ||
         fail "$carrier killed: nobody names rank 2 and the collective: $(cat out)"
