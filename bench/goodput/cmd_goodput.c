@@ -96,11 +96,7 @@ static pod_status report(const pod_config *c, pod_arena *a, pod_log *log, int *e
 
 pod_status pod_cmd_goodput(pod_call *call, int *exit_code)
 {
-    pod_arena *a;
-    POD_TRY(pod_arena_create(NULL, &a));
-    const pod_status status = report(call->config, a, call->log, exit_code);
-    pod_arena_destroy(a);
-    return status;
+    return report(call->config, call->arena, call->log, exit_code);
 }
 
 void pod_goodput_help(FILE *to)

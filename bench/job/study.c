@@ -308,24 +308,15 @@ static pod_status write_folder(const pod_job_study *s, const char *folder, pod_l
     return pod_job_plot(s, path, log);
 }
 
-static pod_status study_and_write(pod_call *call, pod_arena *arena)
+pod_status pod_simulate_job(pod_call *call)
 {
     const pod_config *c = call->config;
     const char *json = pod_config_text(c, POD_OPT_JSON), *folder = pod_config_text(c, POD_OPT_OUT);
     pod_job_study *study;
     if (*folder) POD_TRY(pod_dir_make(folder));
-    POD_TRY(make_study(c, arena, call->log, &study));
+    POD_TRY(make_study(c, call->arena, call->log, &study));
     POD_TRY(pod_job_print(study, call->log->out, pod_config_text(c, POD_OPT_CSV)));
-    POD_TRY(warn_not_struck(study, arena, call->log));
+    POD_TRY(warn_not_struck(study, call->arena, call->log));
     if (*json) POD_TRY(pod_job_write_json(study, json));
     return *folder ? write_folder(study, folder, call->log) : POD_OK;
-}
-
-pod_status pod_simulate_job(pod_call *call)
-{
-    pod_arena *arena;
-    POD_TRY(pod_arena_create(NULL, &arena));
-    const pod_status status = study_and_write(call, arena);
-    pod_arena_destroy(arena);
-    return status;
 }

@@ -55,9 +55,5 @@ static pod_status score(pod_call *call, pod_arena *a, int *exit_code)
 
 pod_status pod_cmd_mlperf(pod_call *call, int *exit_code)
 {
-    pod_arena *a;
-    POD_TRY(pod_arena_create(NULL, &a));
-    const pod_status status = score(call, a, exit_code);
-    pod_arena_destroy(a);
-    return status;
+    return score(call, call->arena, exit_code);
 }

@@ -30,9 +30,5 @@ static pod_status report(const pod_config *c, pod_log *log, pod_arena *a, int *e
 
 pod_status pod_cmd_report(pod_call *call, int *exit_code)
 {
-    pod_arena *a;
-    POD_TRY(pod_arena_create(NULL, &a));
-    const pod_status s = report(call->config, call->log, a, exit_code);
-    pod_arena_destroy(a);
-    return s;
+    return report(call->config, call->log, call->arena, exit_code);
 }

@@ -150,9 +150,8 @@ static pod_status print_results(job *j)
 pod_status pod_cmd_eval(pod_call *call, int *exit_code)
 {
     (void)exit_code;
-    job j = {.call = call};
-    pod_status status = pod_comm_agree(call->comm, pod_arena_create(NULL, &j.arena));
-    if (status == POD_OK) status = evaluate(&j);
+    job j = {.call = call, .arena = call->arena};
+    pod_status status = evaluate(&j);
     if (status == POD_OK)
         status =
             pod_comm_agree(call->comm, pod_comm_rank(call->comm) == 0 ? print_results(&j) : POD_OK);
@@ -162,6 +161,5 @@ pod_status pod_cmd_eval(pod_call *call, int *exit_code)
     pod_store_destroy(j.store);
     pod_dataset_close(j.data);
     pod_config_destroy(j.config);
-    pod_arena_destroy(j.arena);
     return status;
 }
