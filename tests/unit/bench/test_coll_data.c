@@ -32,7 +32,7 @@ static world make(pod_coll coll, pod_dtype t, int n_ranks, int64_t count)
                         .count = count,
                         .root = coll == POD_REDUCE ? 1 % n_ranks : n_ranks / 2},
                .n_ranks = n_ranks};
-    POD_CHECK_OK(pod_arena_create(NULL, &w.arena));
+    w.arena = pod_test_arena();
     POD_CHECK_OK(pod_coll_data_create(w.arena, &w.args, n_ranks, &w.data));
     for (int r = 0; r < n_ranks; r++) {
         w.in[r] = take(&w);
@@ -124,7 +124,6 @@ static void check_right(pod_coll coll, pod_dtype t, int n_ranks, int64_t count)
     operate(&w);
     POD_CHECK(wrong(&w) == 0, "%s %s, %d ranks, %ld elements: %ld wrong", pod_coll_name(coll),
               pod_dtype_name(t), n_ranks, (long)w.args.count, (long)wrong(&w));
-    pod_arena_destroy(w.arena);
 }
 
 static void right_results_are_right(void)
@@ -184,7 +183,6 @@ static void check_wrong(pod_coll coll, pod_dtype t, fault f, int64_t count)
     plant(&w, f);
     POD_CHECK(wrong(&w) > 0, "%s %s of %ld: fault %d is not seen", pod_coll_name(coll),
               pod_dtype_name(t), (long)count, (int)f);
-    pod_arena_destroy(w.arena);
 }
 
 /* Blocks shorter and longer than the period of the values. */
@@ -212,7 +210,6 @@ static void every_rank_counts(void)
                 POD_CHECK(pod_coll_data_wrong(w.data, 0, w.out[0]) > 0,
                           "rank %d of %d is not missed", left_out, ranks[k]);
             }
-            pod_arena_destroy(w.arena);
         }
 }
 
@@ -224,7 +221,7 @@ static void check_operation(pod_redop op, pod_dtype t, int n_ranks)
     const pod_combine *k = pod_combine_pick(pod_cpu_features());
     const pod_coll_args args = {.coll = POD_ALLREDUCE, .dtype = t, .op = op, .count = COUNT};
     world w = {.args = args, .n_ranks = n_ranks};
-    POD_CHECK_OK(pod_arena_create(NULL, &w.arena));
+    w.arena = pod_test_arena();
     POD_CHECK_OK(pod_coll_data_create(w.arena, &w.args, n_ranks, &w.data));
     void *in = take(&w), *out = take(&w);
     for (int how = 0; how < 3; how++) { /* up, down, one rank less */
@@ -238,7 +235,6 @@ static void check_operation(pod_redop op, pod_dtype t, int n_ranks)
         POD_CHECK((n_wrong > 0) == (how == 2), "%s of %s, %d ranks, case %d: %ld wrong",
                   pod_redop_name(op), pod_dtype_name(t), n_ranks, how, (long)n_wrong);
     }
-    pod_arena_destroy(w.arena);
 }
 
 static void every_operation(void)

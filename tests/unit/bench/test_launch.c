@@ -298,15 +298,13 @@ static void test_story(void)
          "came to its end and missed its target; it took 0.0 s, to step 7"},
         {POD_LAUNCH_STOPPED, {0}, "", 7, "stopped as it was asked to; it took 0.0 s, to step 7"},
     };
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_arena *a = pod_test_arena();
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const char *what =
             pod_launch_what(a, rows[i].reason, "mpirun", &rows[i].of, rows[i].failure);
         const char *got = pod_launch_tell(a, what, &rows[i].of, rows[i].step);
         POD_CHECK(got && strcmp(got, rows[i].text) == 0, "'%s', want '%s'", got, rows[i].text);
     }
-    pod_arena_destroy(a);
 }
 
 /* ---- what is left ---- */

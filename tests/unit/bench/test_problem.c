@@ -123,10 +123,9 @@ static void refused(void)
 
 static void files(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_problem *p = NULL;
     int n = 0;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(
         pod_problems_parse(a, "x", "# head\n\ngemm 1x2x3 # tail\n \t\nconv 1x8x8x4:1x1x8", &p, &n));
     CU_ASSERT(n == 2 && p[1].family == POD_FAMILY_conv);
@@ -135,21 +134,18 @@ static void files(void)
     CU_ASSERT_EQUAL(pod_problems_parse(a, "x", "# nothing\n", &p, &n), POD_E_FORMAT);
     CU_ASSERT_EQUAL(pod_problems_load(a, "resnet5", &p, &n), POD_E_IO);
     CU_ASSERT_PTR_NOT_NULL(strstr(pod_error_text(), "neither a file nor one of all, gemm"));
-    pod_arena_destroy(a);
 }
 
 /* Every set can be read, and all of them together are all of their problems. */
 static void sets(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_problem *p = NULL, *all = NULL;
     int n = 0, n_all = 0;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     for (int i = 0; pod_problems_known(i); i++)
         POD_CHECK_OK(pod_problems_load(a, pod_problems_known(i), &p, &n));
     POD_CHECK_OK(pod_problems_load(a, "all", &all, &n_all));
     CU_ASSERT(n == n_all && n > 50);
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("bench.problem", {"product", product}, {"convolution", convolution}, {"work", work},

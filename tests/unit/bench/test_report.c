@@ -24,9 +24,8 @@ static bool has(pod_arena *a, const pod_report_run *r, const char *name, const c
 
 static void test_record(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_report_run r;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_report_parse(a, "runs/a", record, NULL, NULL, &r));
     CU_ASSERT(has(a, &r, "model", "mlp"));
     CU_ASSERT(has(a, &r, "CPU", "a CPU"));
@@ -42,14 +41,12 @@ static void test_record(void)
     CU_ASSERT(r.phase[1].share == 0.75);
     CU_ASSERT(r.step.n == 0 && r.n_categories == 0);
     pod_report_close(&r);
-    pod_arena_destroy(a);
 }
 
 static void test_categories(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_report_run r;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_report_parse(a, "runs/a", record, NULL,
                                   "{\"categories_ns\": {\"A\": 3000, \"B\": 0, \"C\": 1000},"
                                   " \"runtime_goodput\": 0.435}",
@@ -58,7 +55,6 @@ static void test_categories(void)
     CU_ASSERT_EQUAL(r.n_categories, 2);
     CU_ASSERT(r.category[0].share == 0.75 && r.category[1].share == 0.25);
     pod_report_close(&r);
-    pod_arena_destroy(a);
 }
 
 /* 1,203 steps of 1, 2, 3, ... ms and a loss of 2 each: three make a point, whose time is the middle
@@ -68,13 +64,12 @@ static void test_steps(void)
     enum { N = 1203, EACH = 3 };
     char *text;
     size_t bytes;
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_report_run r;
     FILE *to = open_memstream(&text, &bytes);
     fputs("# clock wall\nstep,loss,total_s\n# attempt 1\n", to);
     for (int i = 1; i <= N; i++) fprintf(to, "%d,2,%.3f\n", i, i / 1000.0);
     fclose(to);
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(pod_report_parse(a, "runs/a", record, text, NULL, &r));
     CU_ASSERT_EQUAL(r.step.n, N / EACH);
     for (int i = 0; i < r.step.n; i++)
@@ -82,35 +77,30 @@ static void test_steps(void)
                       r.loss.y[i] == 2,
                   "point %d: step %g, %g ms, loss %g", i, r.step.x[i], r.step.y[i], r.loss.y[i]);
     pod_report_close(&r);
-    pod_arena_destroy(a);
     free(text);
 }
 
 /* An empty cell is none, and not the number that the next line begins with. */
 static void test_empty_cell(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_report_run r;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_OK(
         pod_report_parse(a, "runs/a", record, "step,total,loss\n1,0.1,\n2,0.1,3\n", NULL, &r));
     CU_ASSERT(r.loss.n == 2 && isnan(r.loss.y[0]) && r.loss.y[1] == 3);
     pod_report_close(&r);
-    pod_arena_destroy(a);
 }
 
 static void test_refused(void)
 {
-    pod_arena *a;
+    pod_arena *a = pod_test_arena();
     pod_report_run r;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
     POD_CHECK_FAILS(pod_report_parse(a, "runs/a", "{}", NULL, NULL, &r), POD_E_FORMAT,
                     "runs/a/run.json: is no record of a run");
     POD_CHECK_FAILS(pod_report_parse(a, "runs/a", record, "a,b\n1,2\n", NULL, &r), POD_E_FORMAT,
                     "runs/a/steps.csv: has no columns");
     POD_CHECK_FAILS(pod_report_parse(a, "runs/a", record, NULL, "{", &r), POD_E_FORMAT,
                     "runs/a/goodput.json: is no JSON");
-    pod_arena_destroy(a);
 }
 
 POD_TEST_SUITE("bench.report", {"a record", test_record}, {"categories", test_categories},

@@ -116,8 +116,7 @@ static void csv_and_json(void)
 {
     pod_table *t = make(2);
     char path[600], *text;
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_arena *a = pod_test_arena();
     snprintf(path, sizeof path, "%s/t.csv", pod_test_dir());
     POD_CHECK_OK(pod_table_write_csv(t, path));
     POD_CHECK_OK(pod_file_read_text(a, path, 1 << 16, &text));
@@ -133,7 +132,6 @@ static void csv_and_json(void)
     CU_ASSERT_STRING_EQUAL(cJSON_GetObjectItem(row, "note")->valuestring, "say \"a, b\"");
     cJSON_Delete(rows);
     free(json);
-    pod_arena_destroy(a);
     pod_table_destroy(t);
 }
 
@@ -179,8 +177,7 @@ static void groups_and_unknowns(void)
     static const char *const cells[] = {"1", "-", "2.5", "-", "a # b", "N/A", "0.5", "-", "x", "c"};
     pod_table *t;
     char path[600], *text, *csv;
-    pod_arena *a;
-    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    pod_arena *a = pod_test_arena();
     POD_CHECK_OK(pod_table_create(names, 5, &t));
     pod_table_group(t, 1, 1, "out", "");
     pod_table_group(t, 2, 1, "in", "in_");
@@ -197,7 +194,6 @@ static void groups_and_unknowns(void)
     POD_CHECK_OK(pod_file_read_text(a, path, 1 << 16, &csv));
     CU_ASSERT_STRING_EQUAL(csv, "n,time_us,in_time_us,hidden,note\n1,,2.5,,\"a # b\"\n,0.5,,x,c\n");
     free(text);
-    pod_arena_destroy(a);
     pod_table_destroy(t);
 }
 

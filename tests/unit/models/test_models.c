@@ -34,7 +34,7 @@ static built build(const char *name, const int64_t hwc[3], int64_t n_classes, po
                    bool train)
 {
     built b = {0};
-    POD_CHECK_OK(pod_arena_create(NULL, &b.arena));
+    b.arena = pod_test_arena();
     POD_CHECK_OK(pod_graph_create(b.arena, &b.graph));
     const pod_model *m = pod_model_find(name);
     POD_CHECK(m != NULL, "there is no model '%s'", name);
@@ -113,7 +113,6 @@ static void parameters_and_multiply_adds(void)
         double macs = multiply_adds(b.graph);
         POD_CHECK(macs == (double)counts[i].multiply_adds, "%s: %.0f multiply-adds, want %" PRId64,
                   counts[i].name, macs, counts[i].multiply_adds);
-        pod_arena_destroy(b.arena);
     }
 }
 
@@ -137,7 +136,6 @@ static void efficientnets(void)
         const double macs = multiply_adds(b.graph) / 1e6;
         POD_CHECK(fabs(macs - (double)want[i].millions) <= 0.5,
                   "%s: %.3f million multiply-adds, want %" PRId64, name, macs, want[i].millions);
-        pod_arena_destroy(b.arena);
     }
 }
 
@@ -145,7 +143,7 @@ static void efficientnets(void)
 static built build_with_draws(const char *name, const pod_model_args *args)
 {
     built b = {0};
-    POD_CHECK_OK(pod_arena_create(NULL, &b.arena));
+    b.arena = pod_test_arena();
     POD_CHECK_OK(pod_graph_create(b.arena, &b.graph));
     pod_model_args with_draws = *args;
     with_draws.draws = pod_input(b.graph, "draws", pod_type_of(POD_I32, 1, (int64_t[]){BATCH}), 0);
@@ -170,7 +168,6 @@ static void scaled_by_hand(void)
             n_masks += strcmp(pod_graph_node(b.graph, i)->op->name, "drop_mask") == 0;
         CU_ASSERT_EQUAL(n_masks,
                         train ? 20 : 0); /* 26 units, 7 of them without a shortcut; logits */
-        pod_arena_destroy(b.arena);
     }
 }
 
@@ -195,7 +192,6 @@ static void logits_at_many_sizes(void)
                               (int)t->shape.dim[1], pod_dtype_name(t->dtype));
                 }
                 CU_ASSERT_STRING_EQUAL(pod_graph_scope(b.graph), "");
-                pod_arena_destroy(b.arena);
             }
         }
 }
@@ -215,7 +211,6 @@ static void depth_is_the_name(void)
                       strcmp(node->op->name, "matmul") == 0;
         }
         POD_CHECK(layers == m[i].param, "%s has %d layers", m[i].name, layers);
-        pod_arena_destroy(b.arena);
     }
 }
 
@@ -250,7 +245,6 @@ static void variables(void)
             CU_ASSERT_EQUAL(zero_scales, deep ? 16 : 0);
             CU_ASSERT_EQUAL(scales, deep ? 53 : 21);
             CU_ASSERT_EQUAL(moving, 2 * scales);
-            pod_arena_destroy(b.arena);
         }
 }
 
@@ -295,7 +289,6 @@ static void efficientnet_starts(void)
         POD_CHECK(want[k].kind == POD_INIT_ZERO || fabs(scale - sqrt(want[k].scale_sq)) < 1e-6,
                   "%s starts with %g, want %g", v->name, scale, sqrt(want[k].scale_sq));
     }
-    pod_arena_destroy(b.arena);
 }
 
 typedef struct mask { /* what a drop_mask of a model does to many samples */
@@ -308,10 +301,9 @@ static mask mask_of(const pod_node *n)
 {
     enum { N = 256 };
     mask m = {.rate = -1, .by_sample = true};
-    pod_arena *arena;
+    pod_arena *arena = pod_test_arena();
     pod_graph *g;
     pod_interp *it = NULL;
-    POD_CHECK_OK(pod_arena_create(NULL, &arena));
     POD_CHECK_OK(pod_graph_create(arena, &g));
     const pod_value draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, (int64_t[]){N}), 0);
     const pod_value gate = pod_op_add1(g, n->op, n->attr, n->attr_bytes, &draws, 1);
@@ -327,7 +319,6 @@ static mask mask_of(const pod_node *n)
         m.by_sample &= kept == pod_interp_get(it, gate, i - i % c);
     }
     pod_interp_destroy(it);
-    pod_arena_destroy(arena);
     return m;
 }
 
@@ -368,7 +359,6 @@ static void what_is_left_out(void)
             n_masks++;
         }
         POD_CHECK(n_masks == cases[k].n_masks, "%s: %d masks", cases[k].name, n_masks);
-        pod_arena_destroy(b.arena);
     }
 }
 
@@ -387,7 +377,6 @@ static void small_images_are_refused(void)
         built b = build(cases[i].name, cases[i].hwc, 10, POD_F32, true);
         POD_CHECK_FAILS(pod_graph_finish(b.graph), POD_E_SHAPE, cases[i].text);
         CU_ASSERT_EQUAL(b.logits.id, 0);
-        pod_arena_destroy(b.arena);
     }
 }
 
@@ -396,15 +385,13 @@ static void other_inputs_are_refused(void)
     int n;
     const pod_model *m = pod_models(&n);
     for (int i = 0; i < n; i++) {
-        pod_arena *arena;
+        pod_arena *arena = pod_test_arena();
         pod_graph *g;
-        POD_CHECK_OK(pod_arena_create(NULL, &arena));
         POD_CHECK_OK(pod_graph_create(arena, &g));
         pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){BATCH, 784}), 0);
         const pod_model_args args = args_of(10, true);
         CU_ASSERT_EQUAL(m[i].build(g, m[i].param, x, &args).id, 0);
         POD_CHECK_FAILS(pod_graph_finish(g), POD_E_SHAPE, "images are (2, 784), need (N, H, W, C)");
-        pod_arena_destroy(arena);
     }
     CU_ASSERT_PTR_NULL(pod_model_find("resnet21"));
 }

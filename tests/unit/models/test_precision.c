@@ -26,7 +26,7 @@ typedef pod_value build_fn(pod_graph *g, int param, pod_value images, const pod_
 static built build(build_fn *net, int param, const int64_t hwc[3], bool bf16_products)
 {
     built b = {0};
-    POD_CHECK_OK(pod_arena_create(NULL, &b.arena));
+    b.arena = pod_test_arena();
     POD_CHECK_OK(pod_graph_create(b.arena, &b.graph));
     pod_graph *g = b.graph;
     const pod_value x =
@@ -110,7 +110,6 @@ static void products_alone_are_in_bf16(void)
             POD_CHECK(t == POD_F32, "%s: a gradient of %s in %s", m[i].name,
                       pod_graph_variable(b.graph, k)->name, pod_dtype_name(t));
         }
-        pod_arena_destroy(b.arena);
     }
 }
 
@@ -196,10 +195,7 @@ static void check_near_f32(const char *name, build_fn *net, int n_layers, uint32
               bound_of(n_layers));
     POD_CHECK(2 * a.n_differ > a.n, "%s: %" PRId64 " of %" PRId64 " values differ", name,
               a.n_differ, a.n);
-    for (int i = 0; i < 2; i++) {
-        pod_interp_destroy(it[i]);
-        pod_arena_destroy(b[i].arena);
-    }
+    for (int i = 0; i < 2; i++) pod_interp_destroy(it[i]);
 }
 
 static void near_float32(void)

@@ -156,8 +156,7 @@ static void check_model(const pod_model *m, pod_dtype precision, double toleranc
 {
     const bool runs = !is_large(m) || (precision == POD_BF16) == is_resnet50(m);
     double one[N_STEPS], four[N_STEPS];
-    pod_arena *a;
-    if (pod_arena_create(NULL, &a) != POD_OK) return;
+    pod_arena *a = pod_test_arena();
     if (runs)
         train(a, m, "1x1", precision, one);
     else
@@ -169,7 +168,6 @@ static void check_model(const pod_model *m, pod_dtype precision, double toleranc
     if (runs && is_resnet50(m)) POD_CHECK(isfinite(one[0]), "%s: a loss of %g", m->name, one[0]);
     if (runs && !is_resnet50(m)) check_loss(m, precision, one[0], four[0], tolerance);
     if (!is_large(m)) check_loss(m, precision, one[1], four[1], m->scales ? 1 : tolerance);
-    pod_arena_destroy(a);
 }
 
 static void test_f32(void)
