@@ -92,8 +92,7 @@ static bool has_mark(const char *path, const char *mark)
 
 static bool has_ending(const char *path, const char *endings)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const char *dot = strrchr(name, '.');
+    const char *name = pod_path_name(path), *dot = strrchr(name, '.');
     char ending[16];
     if (!endings || !dot || dot == name) return true;
     snprintf(ending, sizeof ending, " %.12s ", dot);

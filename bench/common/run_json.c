@@ -1,5 +1,6 @@
 #include "bench/common/run_json.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,12 @@ enum { MAX_BYTES = 1 << 26 };
 const cJSON *pod_run_json_item(const cJSON *o, const char *name)
 {
     return cJSON_GetObjectItemCaseSensitive(o, name);
+}
+
+double pod_run_json_number(const cJSON *o, const char *name)
+{
+    const double value = cJSON_GetNumberValue(pod_run_json_item(o, name));
+    return isfinite(value) ? value : (double)NAN;
 }
 
 pod_status pod_run_json_read(pod_arena *a, const char *folder, char **out)

@@ -26,5 +26,7 @@ POD_MUST pod_status pod_run_json_check_apart(const pod_config *c);
 
 /* Returns the item `name` of `o`; NULL if there is none or `o` is NULL. */
 const cJSON *pod_run_json_item(const cJSON *o, const char *name);
+/* Returns that number; NaN if it is none, or not finite. */
+double pod_run_json_number(const cJSON *o, const char *name);
 
 #endif

@@ -9,6 +9,7 @@
 #include "kernels/base/arena.h"
 #include "kernels/base/assert.h"
 #include "runtime/core/file.h"
+#include "runtime/core/words.h"
 
 typedef struct text_list {
     const char **text;
@@ -330,19 +331,13 @@ static void add_word(char *key, size_t room, const char *text, const char *slash
     }
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), n_end = strlen(end);
-    return n >= n_end && strcmp(text + n - n_end, end) == 0;
-}
-
 const char *pod_table_key(const pod_column *column, const char *prefix, char *key, size_t room)
 {
     char unit[POD_TABLE_KEY_BYTES] = "";
     snprintf(key, room, "%s", prefix);
-    add_word(key, room, column->name, ends_with(column->name, "/s") ? "_per_" : "_over_");
+    add_word(key, room, column->name, pod_text_ends_in(column->name, "/s") ? "_per_" : "_over_");
     add_word(unit, sizeof unit, unit_suffix(column->unit), "_per_");
-    if (unit[0] != '\0' && !ends_with(key, unit)) {
+    if (unit[0] != '\0' && !pod_text_ends_in(key, unit)) {
         add_text(key, room, "_");
         add_text(key, room, unit);
     }

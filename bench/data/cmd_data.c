@@ -123,8 +123,7 @@ static pod_status print_info(const char *path, pod_call *call)
 /* What a data set is called: its file's name without folder and ending. */
 static void name_after(const char *path, char *name, size_t bytes)
 {
-    const char *slash = strrchr(path, '/');
-    snprintf(name, bytes, "%s", slash ? slash + 1 : path);
+    snprintf(name, bytes, "%s", pod_path_name(path));
     char *ending = strrchr(name, '.');
     if (ending && ending != name) *ending = '\0';
 }

@@ -25,9 +25,8 @@ const int pod_window_s[POD_N_WINDOWS] = {0, 900, 300, 60};
 /* NaN where it is null, or no positive number. */
 static double number(const cJSON *at, const char *key)
 {
-    const cJSON *item = pod_run_json_item(at, key);
-    const double value = cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
-    return isfinite(value) && value > 0 ? value : (double)NAN;
+    const double value = pod_run_json_number(at, key);
+    return value > 0 ? value : (double)NAN;
 }
 
 static const char *text(const cJSON *at, const char *key)
@@ -302,11 +301,10 @@ static pod_status name_it(pod_arena *a, const char *dir, pod_run_account *r)
 static int64_t count_redone(const pod_job *j)
 {
     int64_t n = 0, reached = 0;
-    for (int i = 0; i < j->n_parts;) {
-        const int attempt = j->part[i].head.attempt;
+    for (int first = 0, end; first < j->n_parts; first = end) {
         int64_t from = INT64_MAX, to = 0;
-        for (; i < j->n_parts && j->part[i].head.attempt == attempt; i++) {
-            const pod_job_part *p = &j->part[i];
+        end = pod_job_attempt_end(j, first);
+        for (const pod_job_part *p = j->part + first; p < j->part + end; p++) {
             if (p->n_steps == 0) continue;
             if (p->first_step < from) from = p->first_step;
             if (p->step[p->n_steps - 1].step > to) to = p->step[p->n_steps - 1].step;

@@ -54,20 +54,14 @@ static const result results[] = {
 
 enum { N_RESULTS = sizeof results / sizeof results[0] };
 
-static double number(const cJSON *o, const char *name) /* NaN of what is not known */
-{
-    const cJSON *value = pod_run_json_item(o, name);
-    return cJSON_IsNumber(value) && isfinite(value->valuedouble) ? value->valuedouble : (double)NAN;
-}
-
 /* ---- run.json ---- */
 
 static int places_of(const result *r, const cJSON *run)
 {
     if (r->places != ACCURACY) return r->places;
-    const double target = number(run, "target");
-    const int last = pod_places_apart(number(run, "eval_accuracy"), target);
-    const int best = pod_places_apart(number(run, "best_eval_accuracy"), target);
+    const double target = pod_run_json_number(run, "target");
+    const int last = pod_places_apart(pod_run_json_number(run, "eval_accuracy"), target);
+    const int best = pod_places_apart(pod_run_json_number(run, "best_eval_accuracy"), target);
     return last > best ? last : best;
 }
 
@@ -78,7 +72,7 @@ const char *pod_report_result(pod_arena *a, const pod_report_run *run, int i)
     const result *r = &results[i];
     const cJSON *o = r->within ? pod_run_json_item(run->record, r->within) : run->record;
     const cJSON *value = pod_run_json_item(o, r->key);
-    double x = number(o, r->key);
+    double x = pod_run_json_number(o, r->key);
     if (r->scale == 0) return cJSON_IsString(value) ? value->valuestring : "-";
     if (strcmp(r->key, "runtime_goodput") == 0 && !isnan(run->runtime_goodput))
         x = run->runtime_goodput;
@@ -100,9 +94,9 @@ static pod_status take_evaluations(pod_arena *a, const cJSON *evaluations, pod_r
     int n = 0;
     if (!time_s || !epochs || !accuracy) return POD_E_NOMEM;
     for (const cJSON *e = evaluations ? evaluations->child : NULL; e; e = e->next) {
-        time_s[n] = number(e, "time_s");
-        epochs[n] = number(e, "epochs");
-        accuracy[n] = number(e, "accuracy");
+        time_s[n] = pod_run_json_number(e, "time_s");
+        epochs[n] = pod_run_json_number(e, "epochs");
+        accuracy[n] = pod_run_json_number(e, "accuracy");
         n += !isnan(time_s[n]) && !isnan(epochs[n]) && !isnan(accuracy[n]);
     }
     out->by_time = (pod_report_curve){time_s, accuracy, n};
@@ -131,7 +125,7 @@ static pod_status take_parts(pod_arena *a, const cJSON *o, pod_report_part **out
 
 static pod_status take_record(pod_arena *a, const cJSON *run, pod_report_run *out)
 {
-    out->target = number(run, "target");
+    out->target = pod_run_json_number(run, "target");
     POD_TRY(take_evaluations(a, pod_run_json_item(run, "evaluations"), out));
     return take_parts(a, pod_run_json_item(run, "phase_share"), &out->phase, &out->n_phases);
 }
@@ -246,7 +240,7 @@ static pod_status parse_goodput(pod_arena *a, const char *text, pod_report_run *
     pod_status s =
         o ? take_parts(a, pod_run_json_item(o, "categories_ns"), &out->category, &out->n_categories)
           : pod_fail(POD_E_FORMAT, "%s/goodput.json: is no JSON", out->folder);
-    out->runtime_goodput = number(o, "runtime_goodput");
+    out->runtime_goodput = pod_run_json_number(o, "runtime_goodput");
     cJSON_Delete(o);
     return s;
 }

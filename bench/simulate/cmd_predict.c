@@ -57,7 +57,7 @@ static pod_status set_up(prediction *j)
 
 static pod_status run(prediction *j)
 {
-    static const pod_guard_plan nothing_kept = {.out = "", .resume = "", .keep_last = 1};
+    static const pod_guard_plan nothing_kept = {.out = "", .resume = "", .saver = {.keep_last = 1}};
     const pod_train_args args = {.setup = &j->setup,
                                  .network = &j->network,
                                  .target = &j->target,

@@ -235,11 +235,6 @@ static const char *command_of(const pod_config *c, const pod_scale_point *p, con
                           command, p->batch, N_STEPS);
 }
 
-static double number(const cJSON *at, const char *key)
-{
-    return cJSON_GetNumberValue(pod_run_json_item(at, key));
-}
-
 static pod_status read_run(const char *folder, pod_arena *a, pod_scale_point *p)
 {
     char *text;
@@ -247,15 +242,15 @@ static pod_status read_run(const char *folder, pod_arena *a, pod_scale_point *p)
     POD_TRY(pod_run_json_read(a, folder, &text));
     POD_TRY(pod_run_json_parse(folder, text, &run));
     const cJSON *share = pod_run_json_item(run, "phase_share");
-    const double step_s = number(run, "step_s");
+    const double step_s = pod_run_json_number(run, "step_s");
     pod_scale_time t = {.step_s = step_s,
-                        .compute_s =
-                            step_s * (number(share, "forward") + number(share, "backward")),
-                        .reduce_s = step_s * number(share, "reduce"),
-                        .update_s = step_s * number(share, "update")};
+                        .compute_s = step_s * (pod_run_json_number(share, "forward") +
+                                               pod_run_json_number(share, "backward")),
+                        .reduce_s = step_s * pod_run_json_number(share, "reduce"),
+                        .update_s = step_s * pod_run_json_number(share, "update")};
     t.other_s = step_s - t.compute_s - t.reduce_s - t.update_s;
     p->real = t;
-    p->shares_cores = number(run, "cores_at_work") < p->cores;
+    p->shares_cores = pod_run_json_number(run, "cores_at_work") < p->cores;
     cJSON_Delete(run);
     return POD_OK;
 }

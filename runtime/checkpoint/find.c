@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "runtime/checkpoint/parts.h"
+#include "runtime/core/file.h"
 
 static bool is_folder(const char *path)
 {
@@ -110,12 +111,6 @@ static pod_status find_in(const char *where, pod_arena *a, pod_log *log, pod_che
 
 /* ---- what the path is ---- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static pod_status find_one(const char *folder, pod_arena *a, pod_checkpoint_list *out)
 {
     const char **one = POD_ARENA_NEW(a, const char *, 1);
@@ -142,7 +137,7 @@ static pod_status find_pointed(const char *path, const char *dir, pod_arena *a,
 
 static const char *directory_of(const char *path, pod_arena *a)
 {
-    const char *name = base_name(path);
+    const char *name = pod_path_name(path);
     return name == path ? "." : pod_arena_text(a, "%.*s", (int)(name - path - 1), path);
 }
 
@@ -155,14 +150,14 @@ int64_t pod_checkpoint_best(const char *run)
     if (pod_arena_create(NULL, &a) != POD_OK) return -1;
     if (pod_disk_path(path, "%s/checkpoint/best", run) == POD_OK &&
         pod_checkpoint_find(path, a, NULL, &list) == POD_OK)
-        (void)pod__checkpoint_folder_parse(base_name(list.folder[0]), &step);
+        (void)pod__checkpoint_folder_parse(pod_path_name(list.folder[0]), &step);
     pod_arena_destroy(a);
     return step;
 }
 
 static pod_status find_by_file(const char *path, pod_arena *a, pod_checkpoint_list *out)
 {
-    const char *name = base_name(path);
+    const char *name = pod_path_name(path);
     if (strcmp(name, "best") == 0 || strcmp(name, "latest") == 0) {
         const char *dir = directory_of(path, a);
         return dir ? find_pointed(path, dir, a, out) : POD_E_NOMEM;
@@ -188,7 +183,7 @@ pod_status pod_checkpoint_find(const char *path, pod_arena *a, pod_log *log,
     while (length > 1 && path[length - 1] == '/') length--;
     const char *where = pod_arena_text(a, "%.*s", (int)length, path);
     if (!where) return POD_E_NOMEM;
-    const pod__checkpoint_kind kind = pod__checkpoint_folder_parse(base_name(where), &step);
+    const pod__checkpoint_kind kind = pod__checkpoint_folder_parse(pod_path_name(where), &step);
     if (kind == POD__CHECKPOINT_PART)
         return pod_fail(POD_E_FORMAT, "%s: is a checkpoint that was not finished", where);
     if (kind == POD__CHECKPOINT_GONE)

@@ -323,7 +323,7 @@ bool pod_file_is_stdout(const char *path)
            fstat(STDOUT_FILENO, &own) == 0 && at.st_dev == own.st_dev && at.st_ino == own.st_ino;
 }
 
-static const char *name_in_directory(const char *path)
+const char *pod_path_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -346,7 +346,7 @@ bool pod_file_is_same(const char *path, const char *other)
     if (pod_file_is_stdout(path) || pod_file_is_stdout(other))
         return pod_file_is_stdout(path) && pod_file_is_stdout(other);
     if (stat(path, &a) == 0 && !S_ISREG(a.st_mode)) return false;
-    return strcmp(name_in_directory(path), name_in_directory(other)) == 0 &&
+    return strcmp(pod_path_name(path), pod_path_name(other)) == 0 &&
            is_same_directory(directory_of(path, dir), directory_of(other, other_dir));
 }
 

@@ -76,6 +76,8 @@ POD_MUST pod_status pod_file_read_text(pod_arena *a, const char *path, size_t ma
 enum { POD_PATH_BYTES = 4096 };
 /* Joins "DIR/NAME"; E_INVALID, naming the directory, if that is too long. */
 POD_MUST pod_status pod_path_join(const char *dir, const char *name, char path[POD_PATH_BYTES]);
+/* Returns what follows the last '/', all of a path without one. */
+const char *pod_path_name(const char *path);
 /* Returns whether `path` is `folder` or below it, however either is spelled (links, ..); neither
  * needs to exist yet. */
 bool pod_path_is_within(const char *path, const char *folder);

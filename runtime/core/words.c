@@ -50,6 +50,12 @@ static int edit_distance(const char *a, const char *b)
     return row[n];
 }
 
+bool pod_text_ends_in(const char *text, const char *ending)
+{
+    const size_t n = strlen(text), m = strlen(ending);
+    return n >= m && strcmp(text + n - m, ending) == 0;
+}
+
 /* The one that begins so: NULL where none or several do. */
 static const char *only_longer(const char *given, const char *const names[], int n)
 {

@@ -1,4 +1,4 @@
-/* Comma-separated lists of words, as in options: "8,16,32". */
+/* Comma-separated lists of words, as in options: "8,16,32"; and names. */
 #ifndef MINIPOD_RUNTIME_CORE_WORDS_H
 #define MINIPOD_RUNTIME_CORE_WORDS_H
 
@@ -14,6 +14,8 @@ POD_MUST pod_status pod_word_take(const char *what, const char **text, char *wor
 
 /* Returns whether `word` is in the comma-separated `list`. */
 bool pod_word_is_in(const char *list, const char *word);
+
+bool pod_text_ends_in(const char *text, const char *ending);
 
 /* Returns the only one of `names` that begins with `given`; else the one that is the fewest letters
  * (inserted, deleted or changed) away; NULL if these are more than three, or more than half of the

@@ -93,12 +93,6 @@ static bool has(const uint8_t *head, size_t n, size_t at, const char *magic, siz
     return n >= at + bytes && memcmp(head + at, magic, bytes) == 0;
 }
 
-static bool ends_in(const char *name, const char *ending)
-{
-    const size_t n = strlen(name), m = strlen(ending);
-    return n >= m && strcmp(name + n - m, ending) == 0;
-}
-
 /* Two zeros, one of the types, and the number of dimensions. */
 static bool is_idx(const uint8_t *head, size_t n)
 {
@@ -109,7 +103,7 @@ static bool is_idx(const uint8_t *head, size_t n)
 /* Records of one or two labels and 32x32x3 pixels, with nothing in front. */
 static bool is_cifar(const uint8_t *head, size_t n, const char *name, int64_t bytes)
 {
-    return ends_in(name, ".bin") && n > 1 && bytes > 0 &&
+    return pod_text_ends_in(name, ".bin") && n > 1 && bytes > 0 &&
            ((bytes % 3073 == 0 && head[0] < 10) || (bytes % 3074 == 0 && head[0] < 20));
 }
 
@@ -120,7 +114,9 @@ static const pod_data_form *zip_form(const uint8_t *head, size_t n)
     const size_t bytes = n > 27 ? head[26] + 256u * head[27] : 0;
     char name[256] = "";
     if (bytes < sizeof name && n >= NAME_AT + bytes) memcpy(name, head + NAME_AT, bytes);
-    return ends_in(name, ".npy") ? &npz : ends_in(name, "data.pkl") ? &torch : &zip;
+    return pod_text_ends_in(name, ".npy")       ? &npz
+           : pod_text_ends_in(name, "data.pkl") ? &torch
+                                                : &zip;
 }
 
 static bool is_text(const uint8_t *head, size_t n)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/file.h"
 #include "runtime/data/data_form.h"
 #include "runtime/h5/chunks.h"
 #include "runtime/h5/h5.h"
@@ -99,8 +100,7 @@ static pod_status read_text(h5_dataset *d, const char *name, const char *fallbac
 /* Without folder and ending. */
 static pod_status read_name(h5_dataset *d)
 {
-    const char *slash = strrchr(d->file.path, '/'), *file = slash ? slash + 1 : d->file.path;
-    const char *dot = strrchr(file, '.');
+    const char *file = pod_path_name(d->file.path), *dot = strrchr(file, '.');
     const size_t bytes = dot && dot > file ? (size_t)(dot - file) : strlen(file);
     const char *fallback = pod_arena_text(d->base.arena, "%.*s", (int)bytes, file);
     return fallback ? read_text(d, "name", fallback, &d->base.info.name) : POD_E_NOMEM;

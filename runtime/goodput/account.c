@@ -215,18 +215,15 @@ static pod_stamp usual_of_part(const accounting *x, const pod_job_part *p)
     return pod_spread_middle(x->scratch, n);
 }
 
+static int by_rank(const void *rank, const void *part)
+{
+    return *(const int *)rank - ((const pod_job_part *)part)->head.rank;
+}
+
 /* Parts stand by rank; a rank that left none is not among them. */
 static const pod_job_part *part_of(const attempt *a, int rank)
 {
-    int low = 0, high = a->n_parts;
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (a->part[middle].head.rank < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < a->n_parts && a->part[low].head.rank == rank ? &a->part[low] : NULL;
+    return bsearch(&rank, a->part, (size_t)a->n_parts, sizeof a->part[0], by_rank);
 }
 
 /* 0: it tells nothing of the steps of `like`, or has none. */

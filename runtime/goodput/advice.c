@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- what saves took -------------------------------------------------------------------------- */
@@ -56,17 +57,15 @@ static void give_up(begun *b, int64_t step)
     if (step > b->at) b->at = step;
 }
 
+static int by_step(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
 static bool is_kept(const pod_job_part *p, int64_t step)
 {
-    int64_t low = 0, high = p->n_kept; /* they grow */
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (p->kept[middle] < step)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < p->n_kept && p->kept[low] == step;
+    return p->n_kept > 0 && bsearch(&step, p->kept, (size_t)p->n_kept, sizeof step, by_step);
 }
 
 /* One may be written and one wait while a third begins; and behind one that is whole none is. */
@@ -139,9 +138,8 @@ pod_saves pod_saves_of(const pod_job *j)
     for (int first = 0, end; first < j->n_parts; first = end) {
         begun b = {.at = -1};
         bool ended_well = false;
-        for (end = first;
-             end < j->n_parts && j->part[end].head.attempt == j->part[first].head.attempt; end++) {
-            const pod_job_part *p = &j->part[end];
+        end = pod_job_attempt_end(j, first);
+        for (const pod_job_part *p = j->part + first; p < j->part + end; p++) {
             count_part(p, &s);
             ended_well |= p->end == POD_JOB_END_OK;
             if (p->head.rank == 0) b = saves_of_part(p);

@@ -159,6 +159,9 @@ typedef struct pod_job {
     int64_t kept;
 } pod_job;
 
+/* Returns which part is behind the last one of the attempt that begins with part `first`. */
+int pod_job_attempt_end(const pod_job *j, int first);
+
 /* Reads the log in a run's folder DIR into the arena. Files without a first line, and torn last
  * lines, are ignored. E_IO, also if there is no log; E_FORMAT, naming file and line. */
 POD_MUST pod_status pod_job_read(pod_arena *a, const char *dir, pod_job *out);

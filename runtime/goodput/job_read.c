@@ -301,6 +301,13 @@ static pod_status read_job(pod_arena *a, const char *dir, int rank, pod_job *out
     return POD_OK;
 }
 
+int pod_job_attempt_end(const pod_job *j, int first)
+{
+    int end = first + 1;
+    while (end < j->n_parts && j->part[end].head.attempt == j->part[first].head.attempt) end++;
+    return end;
+}
+
 pod_status pod_job_read(pod_arena *a, const char *dir, pod_job *out)
 {
     return read_job(a, dir, -1, out);

@@ -26,14 +26,6 @@ static bool is_within(stretch x, int64_t s) { return s >= x.begin && s < x.end; 
 
 /* ---- which steps ----------------------------------------------------------------------------- */
 
-/* Parts first .. answer - 1 are one attempt's. */
-static int end_of_attempt(const pod_job *j, int first)
-{
-    int end = first + 1;
-    while (end < j->n_parts && j->part[end].head.attempt == j->part[first].head.attempt) end++;
-    return end;
-}
-
 /* Whether every rank of the attempt left a file. */
 static bool is_whole(const pod_job *j, int first, int end)
 {
@@ -96,9 +88,9 @@ static int pick_ranks(const pod_job *j)
 {
     int64_t most = -1;
     int ranks = 0;
-    for (int first = 0; first < j->n_parts; first = end_of_attempt(j, first)) {
+    for (int first = 0; first < j->n_parts; first = pod_job_attempt_end(j, first)) {
         int64_t n = 0;
-        for (int i = first; i < j->n_parts; i = end_of_attempt(j, i))
+        for (int i = first; i < j->n_parts; i = pod_job_attempt_end(j, i))
             if (j->part[i].head.ranks == j->part[first].head.ranks && j->part[i].head.rank == 0)
                 n += j->part[i].n_steps;
         if (n <= most) continue;
@@ -127,7 +119,7 @@ static pod_status take_paces(pod_arena *a, const pod_job *j, paces *p)
         !p->column)
         return POD_E_NOMEM;
     for (int first = 0, end; first < j->n_parts; first = end) {
-        end = end_of_attempt(j, first);
+        end = pod_job_attempt_end(j, first);
         if (is_whole(j, first, end) && end - first == p->n_ranks)
             take_steps(p, &j->part[first], at);
     }
@@ -454,11 +446,10 @@ pod_status pod_deviation_of_steps(const double step_s[], int64_t n, pod_deviatio
 }
 
 /* Step i of a part, by the slowest rank that tells of it. Ranks of an attempt do the same steps. */
-static double longest_s(const pod_job *j, const pod_job_part *first, int64_t i)
+static double longest_s(const pod_job_part *first, const pod_job_part *end, int64_t i)
 {
     pod_stamp longest = 0;
-    for (const pod_job_part *p = first; p < j->part + j->n_parts; p++) {
-        if (p->head.attempt != first->head.attempt) break;
+    for (const pod_job_part *p = first; p < end; p++) {
         if (i >= p->n_steps || p->step[i].step != first->step[i].step) continue;
         const pod_stamp took = p->step[i].end - p->step[i].begin;
         if (took > longest) longest = took;
@@ -472,10 +463,10 @@ pod_status pod_deviation_of(const pod_job *j, pod_deviation *out)
     for (int i = 0; i < j->n_parts; i++) room += j->part[i].n_steps;
     double *step_s = malloc((size_t)room * sizeof step_s[0]);
     if (!step_s) return pod_fail(POD_E_NOMEM, "step deviation: out of memory");
-    for (int first = 0; first < j->n_parts;) {
+    for (int first = 0, end; first < j->n_parts; first = end) {
         const pod_job_part *p = &j->part[first];
-        for (int64_t i = 1; i < p->n_steps; i++) step_s[n++] = longest_s(j, p, i);
-        while (first < j->n_parts && j->part[first].head.attempt == p->head.attempt) first++;
+        end = pod_job_attempt_end(j, first);
+        for (int64_t i = 1; i < p->n_steps; i++) step_s[n++] = longest_s(p, j->part + end, i);
     }
     const pod_status status = pod_deviation_of_steps(step_s, n, out);
     free(step_s);

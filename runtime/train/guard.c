@@ -24,10 +24,10 @@ pod_status pod_guard_plan_from(const pod_config *c, int n_ranks, pod_guard_plan 
         .resume = pod_config_text(c, POD_OPT_RESUME),
         .attempt = (int)pod_config_int(c, POD_OPT_ATTEMPT),
         .save_every = pod_config_int(c, POD_OPT_CHECKPOINT_EVERY),
-        .keep_last = pod_config_int(c, POD_OPT_KEEP),
-        .keep_every = pod_config_int(c, POD_OPT_KEEP_EVERY),
-        .keep_best = pod_config_bool(c, POD_OPT_KEEP_BEST),
-        .is_async = strcmp(pod_config_text(c, POD_OPT_CHECKPOINT), "async") == 0,
+        .saver = {.keep_last = pod_config_int(c, POD_OPT_KEEP),
+                  .keep_every = pod_config_int(c, POD_OPT_KEEP_EVERY),
+                  .keep_best = pod_config_bool(c, POD_OPT_KEEP_BEST),
+                  .is_async = strcmp(pod_config_text(c, POD_OPT_CHECKPOINT), "async") == 0},
         .watchdog_s = pod_config_double(c, POD_OPT_WATCHDOG),
     };
     POD_TRY(pod_faults_parse(pod_config_text(c, POD_OPT_FAULT), p.fault, &p.n_faults));
@@ -120,17 +120,13 @@ static pod_status open_saver(pod__trainer *t, const pod_checkpoint_info *info)
 {
     const pod_guard_plan *p = plan_of(t);
     if (!*p->out) return POD_OK;
-    const pod_saver_plan plan = {.dir = pod_arena_text(t->result->arena, "%s/checkpoint", p->out),
-                                 .is_async = p->is_async,
-                                 .keep_last = p->keep_last,
-                                 .keep_every = p->keep_every,
-                                 .keep_best = p->keep_best,
-                                 .patience_s = patience_of(p),
-                                 .left_from =
-                                     pod__folder_is_resumed(t) ? t->result->first_step + 1 : 0,
-                                 .faults = injection(t, note_file_fault),
-                                 .evals = &t->result->evals,
-                                 .clock = &t->args->clock};
+    pod_saver_plan plan = p->saver;
+    plan.dir = pod_arena_text(t->result->arena, "%s/checkpoint", p->out);
+    plan.patience_s = patience_of(p);
+    plan.left_from = pod__folder_is_resumed(t) ? t->result->first_step + 1 : 0;
+    plan.faults = injection(t, note_file_fault);
+    plan.evals = &t->result->evals;
+    plan.clock = &t->args->clock;
     POD_TRY(pod_comm_agree(t->args->comm, plan.dir ? POD_OK : POD_E_NOMEM));
     POD_TRY(pod_saver_open(&plan, info, t->store, t->args->comm, &t->saver));
     pod_saver_follow(t->saver, t->result->timeline);
@@ -210,7 +206,8 @@ bool pod__guard_after_step(pod__trainer *t, int64_t step)
 {
     const int64_t every = plan_of(t)->save_every;
     const bool is_due = every > 0 && step % every == 0;
-    const bool is_best = plan_of(t)->keep_best && pod_eval_rows_end_best(&t->result->evals, step);
+    const bool is_best =
+        plan_of(t)->saver.keep_best && pod_eval_rows_end_best(&t->result->evals, step);
     if (t->saver && (is_due || is_best)) save(t, step);
     if (t->saver) {
         note_whole(t);

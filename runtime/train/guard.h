@@ -13,6 +13,7 @@
 #include "runtime/exec/exec.h"
 #include "runtime/goodput/goodput.h"
 #include "runtime/goodput/job_file.h"
+#include "runtime/train/saver.h"
 
 typedef struct pod_guard_plan { /* texts are borrowed from the configuration */
     const char *out;            /* the run's folder, which exists; "": no log, no checkpoints */
@@ -20,10 +21,8 @@ typedef struct pod_guard_plan { /* texts are borrowed from the configuration */
                                    checkpoint */
     int attempt;                /* 0: found from the run's folder */
     int64_t save_every;         /* steps; 0: only at the end */
-    int64_t keep_last, keep_every;
-    bool keep_best;
-    bool is_async;
-    double watchdog_s; /* 0: none */
+    pod_saver_plan saver;       /* what options say of it; the rest is known at the first step */
+    double watchdog_s;          /* 0: none */
     pod_fault fault[POD_MAX_FAULTS];
     int n_faults;
 } pod_guard_plan;

@@ -9,6 +9,7 @@
 #include "kernels/base/assert.h"
 #include "runtime/core/file.h"
 #include "runtime/core/json.h"
+#include "runtime/core/words.h"
 
 struct pod_mllog {
     pod_file *file; /* NULL: silent */
@@ -207,30 +208,17 @@ static void put_value(pod_json *j, const char *name, pod_mllog_value v)
     }
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 static const char *event_type(const char *key)
 {
-    if (ends_with(key, "_start")) return "INTERVAL_START";
-    if (ends_with(key, "_stop")) return "INTERVAL_END";
+    if (pod_text_ends_in(key, "_start")) return "INTERVAL_START";
+    if (pod_text_ends_in(key, "_stop")) return "INTERVAL_END";
     return "POINT_IN_TIME";
-}
-
-/* The file's last part: the same wherever the source was built. */
-static const char *base_name(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    return slash ? slash + 1 : file;
 }
 
 void pod__mllog_put(const char *file, int line, pod_mllog *l, const char *key,
                     pod_mllog_value value, const pod_mllog_meta meta[])
 {
-    file = base_name(file);
+    file = pod_path_name(file); /* the same wherever the source was built */
     POD_ASSERT(!has_searched_word(file), "a file called %s breaks readers of the log", file);
     POD_ASSERT(strncmp(key, "minipod_", 8) != 0 || !has_searched_word(key),
                "the key %s breaks readers of the log", key);

@@ -56,24 +56,9 @@ typedef struct names { /* what stands in a folder, in byte order */
     int64_t n;
 } names;
 
-static int by_bytes(const void *a, const void *b)
+static pod_status add_name(names *list, const char *name, pod_arena *a)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Room for one more of `n`, by copying; NULL: no memory. */
-static void *grow(pod_arena *a, void *old, int64_t n, int64_t *room, size_t bytes)
-{
-    if (n < *room) return old;
-    *room = *room ? 2 * *room : 64;
-    void *more = pod_arena_get(a, 8, (size_t)*room * bytes);
-    if (more && n) memcpy(more, old, (size_t)n * bytes);
-    return more;
-}
-
-static pod_status add_name(names *list, int64_t *room, const char *name, pod_arena *a)
-{
-    list->at = grow(a, list->at, list->n, room, sizeof *list->at);
+    list->at = POD_ARENA_GROW(a, list->at, list->n);
     if (!list->at || !(list->at[list->n++] = pod_arena_text(a, "%s", name))) return POD_E_NOMEM;
     return POD_OK;
 }
@@ -84,7 +69,6 @@ static pod_status read_names(const char *folder, pod_arena *a, names *out)
     DIR *dir = opendir(folder);
     if (!dir) return pod__file_trouble("cannot be read as a folder", errno);
     names list = {0};
-    int64_t room = 0;
     pod_status s = POD_OK;
     while (s == POD_OK) {
         errno = 0; /* readdir says by it alone whether this is the end */
@@ -92,10 +76,10 @@ static pod_status read_names(const char *folder, pod_arena *a, names *out)
         if (!e && errno) s = pod__file_trouble("cannot be read as a folder", errno);
         if (!e) break;
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            s = add_name(&list, &room, e->d_name, a);
+            s = add_name(&list, e->d_name, a);
     }
     closedir(dir);
-    if (s == POD_OK && list.n > 1) qsort(list.at, (size_t)list.n, sizeof *list.at, by_bytes);
+    if (s == POD_OK && list.n > 1) qsort(list.at, (size_t)list.n, sizeof *list.at, pod__by_bytes);
     if (s == POD_OK) *out = list;
     return s;
 }
@@ -120,7 +104,6 @@ static pod_status look_at(const char *path, bool *is_folder)
 typedef struct lister {
     pod_bad_images *bad;
     pod_arena *arena;
-    int64_t room; /* of list.file, which grows by copying */
     pod_image_list list;
     const char **class_name; /* (list.n_classes) */
 } lister;
@@ -128,7 +111,7 @@ typedef struct lister {
 static pod_status add_file(lister *l, const pod_image_file *f)
 {
     pod_image_list *list = &l->list;
-    list->file = grow(l->arena, list->file, list->n, &l->room, sizeof *f);
+    list->file = POD_ARENA_GROW(l->arena, list->file, list->n);
     if (!list->file) return POD_E_NOMEM;
     list->file[list->n++] = *f;
     return POD_OK;

@@ -176,11 +176,10 @@ static pod_status add_row(lister *l, const reader *r)
         leave_out(l, text[SPLIT_COLUMN]);
         return POD_OK;
     }
-    const char *slash = strrchr(text[FILE_COLUMN], '/');
     l->label[l->list.n] = text[LABEL_COLUMN];
     l->list.file[l->list.n++] =
         (pod_image_file){.path = text[FILE_COLUMN],
-                         .name = slash ? slash + 1 : text[FILE_COLUMN],
+                         .name = pod_path_name(text[FILE_COLUMN]),
                          .split = is_train ? POD_SPLIT_TRAIN : POD_SPLIT_TEST};
     return POD_OK;
 }
@@ -201,11 +200,6 @@ static pod_status add_rows(lister *l, reader *r)
 
 /* ---- classes, and what is wrong with the whole ----------------------------------------------- */
 
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static pod_status number_labels(lister *l)
 {
     const int64_t n = l->list.n;
@@ -213,7 +207,7 @@ static pod_status number_labels(lister *l)
     int64_t n_names = 0;
     if (!name) return POD_E_NOMEM;
     for (int64_t i = 0; i < n; i++) name[i] = l->label[i];
-    if (n > 1) qsort(name, (size_t)n, sizeof *name, by_bytes);
+    if (n > 1) qsort(name, (size_t)n, sizeof *name, pod__by_bytes);
     for (int64_t i = 0; i < n; i++)
         if (i == 0 || strcmp(name[n_names - 1], name[i]) != 0) name[n_names++] = name[i];
     l->list.by_number = pod__class_names_sort(name, n_names);
@@ -232,7 +226,7 @@ static pod_status check_twice(const lister *l, const char *csv_path)
     const char **path = POD_ARENA_NEW(l->arena, const char *, l->list.n + 1);
     if (!path) return POD_E_NOMEM;
     for (int64_t i = 0; i < l->list.n; i++) path[i] = l->list.file[i].path;
-    if (l->list.n > 1) qsort(path, (size_t)l->list.n, sizeof *path, by_bytes);
+    if (l->list.n > 1) qsort(path, (size_t)l->list.n, sizeof *path, pod__by_bytes);
     for (int64_t i = 1; i < l->list.n; i++)
         if (strcmp(path[i - 1], path[i]) == 0)
             return pod_fail(POD_E_FORMAT, "%s: '%s' stands in two rows, need one", csv_path,

@@ -105,7 +105,7 @@ void pod__image_list_sort(pod_image_list *list)
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-static int by_bytes(const void *a, const void *b)
+int pod__by_bytes(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -134,7 +134,7 @@ static int first_by_number(const char *const *name, int64_t n)
 int pod__class_names_sort(const char **name, int64_t n)
 {
     if (n > 1)
-        qsort(name, (size_t)n, sizeof *name, pod__are_numbers(name, n) ? by_number : by_bytes);
+        qsort(name, (size_t)n, sizeof *name, pod__are_numbers(name, n) ? by_number : pod__by_bytes);
     return first_by_number(name, n);
 }
 
@@ -142,9 +142,9 @@ int64_t pod__class_name_find(const char *const *name, int64_t n, bool is_numeric
                              const char *wanted)
 {
     if (is_numeric && !pod__are_numbers(&wanted, 1)) return -1;
-    const char *const *found =
-        n > 0 ? bsearch(&wanted, name, (size_t)n, sizeof *name, is_numeric ? by_number : by_bytes)
-              : NULL;
+    const char *const *found = n > 0 ? bsearch(&wanted, name, (size_t)n, sizeof *name,
+                                               is_numeric ? by_number : pod__by_bytes)
+                                     : NULL;
     return found ? found - name : -1;
 }
 

@@ -104,6 +104,7 @@ POD_MUST pod_status pod__image_list_split(pod_image_list *list, double test_shar
 
 /* Sorts the names of classes; returns pod_image_list.by_number. */
 int pod__class_names_sort(const char **name, int64_t n);
+int pod__by_bytes(const void *a, const void *b); /* of qsort, for an array of texts */
 bool pod__are_numbers(const char *const *name, int64_t n);
 /* Returns the index of `wanted` among sorted names, or -1; is_numeric: all names are numbers. */
 int64_t pod__class_name_find(const char *const *name, int64_t n, bool is_numeric,

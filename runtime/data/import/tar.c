@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "runtime/core/file.h"
+
 /* Of a header: name at 0 (100 bytes), size at 124 (12, octal), checksum at 148 (8, octal), type at
  * 156. Content follows in whole blocks; two blocks of zeros end the archive. */
 enum { BLOCK = 512, NAME_BYTES = 100, SIZE_AT = 124, SUM_AT = 148, SUM_BYTES = 8, TYPE_AT = 156 };
@@ -89,10 +91,9 @@ pod_status pod__tar_next(pod_tar *t, pod_tar_member *out, bool *is_end)
     t->n_padding = (BLOCK - bytes % BLOCK) % BLOCK;
     char name[NAME_BYTES + 1] = "";
     memcpy(name, block, NAME_BYTES);
-    const char *slash = strrchr(name, '/');
     *out =
         (pod_tar_member){.is_file = block[TYPE_AT] == '0' || block[TYPE_AT] == 0, .bytes = bytes};
-    memcpy(out->name, slash ? slash + 1 : name, strlen(slash ? slash + 1 : name));
+    memcpy(out->name, pod_path_name(name), strlen(pod_path_name(name)));
     return POD_OK;
 }
 
