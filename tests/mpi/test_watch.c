@@ -1,14 +1,18 @@
-/* Votes: all ranks see the same word at the same turn, `lag` turns after it was handed out, whoever
- * hands it out and however late he is. */
+/* What ranks find out of each other while they wait. Votes: all see the same word at the same turn, `lag`
+ * turns after it was handed out, whoever hands it out and however late he is. The roster: who answers is
+ * there, who does not is missing; an answer counts for the call that asked for it and for no later one. */
 #include <time.h>
 
+#include "collectives/exec/watch/roster.h"
 #include "collectives/exec/watch/vote.h"
 #include "tests/harness/harness.h"
 #include "tests/mpi/ranks.h"
 
-enum { TURNS = 40 };
-
 static void nap_ms(int ms) { nanosleep(&(struct timespec){.tv_nsec = 1000000L * ms}, NULL); }
+
+/* ---- votes ---- */
+
+enum { TURNS = 40 };
 
 static int log2_up(int n)
 {
@@ -113,5 +117,95 @@ static void test_no_barrier(void)
     pod_vote_close(v);
 }
 
-POD_TEST_SUITE_WITH("vote", open_comm, close_comm, {"no turn", test_no_turn}, {"words", test_words},
-                    {"two at once", test_two}, {"no barrier", test_no_barrier});
+/* ---- the roster ---- */
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int n_answers(const pod__roster *r)
+{
+    int n = 0;
+    for (int i = 0; i < size; i++) n += i != rank && pod__roster_has_answered(r, i);
+    return n;
+}
+
+/* Until `n` others have answered, at most some seconds. */
+static void listen_for(pod__roster *r, int n)
+{
+    for (int i = 0; i < 20000 && n_answers(r) < n; i++) {
+        pod__roster_listen(r);
+        nap_ms(1);
+    }
+    POD_CHECK(n_answers(r) == n, "%d answers, want %d", n_answers(r), n);
+}
+
+static pod__roster *begin(void)
+{
+    pod__roster *r = NULL;
+    POD_CHECK_OK(pod__roster_create(comm, &r));
+    pod_comm_barrier(comm);
+    return r;
+}
+
+static void end(pod__roster *r)
+{
+    pod_comm_barrier(comm);
+    pod__roster_listen(r); /* nothing is left for the next */
+    pod_comm_barrier(comm);
+    pod__roster_destroy(r);
+}
+
+/* Others hear of the call in their wait for the end, as ranks that wait listen. */
+static void listen_once_called(pod__roster *r)
+{
+    for (int i = 0; i < 20000 && !pod__roster_is_ending(r); i++) {
+        pod__roster_listen(r);
+        nap_ms(1);
+    }
+    POD_CHECK(pod__roster_is_ending(r), "no call");
+}
+
+static void test_call(void)
+{
+    pod__roster *r = begin();
+    POD_CHECK(!pod__roster_is_ending(r) && pod__roster_has_answered(r, rank), "begun already");
+    if (rank == 0) {
+        POD_CHECK(pod__roster_call(r, now_ns()) == POD__ROSTER_OPEN, "not open");
+        listen_for(r, size - 1);
+        POD_CHECK(pod__roster_call(r, now_ns() + INT64_C(1000000000)) == POD__ROSTER_OVER,
+                  "not over");
+    } else {
+        listen_once_called(r);
+        POD_CHECK(pod__roster_call(r, now_ns()) == POD__ROSTER_CALLED, "called itself");
+    }
+    end(r);
+}
+
+/* What came in answer to a call that was given up tells nothing of who is there at the next. */
+static void test_old_answers(void)
+{
+    pod__roster *r = begin();
+    for (int call = 0; call < 2; call++) {
+        if (rank == 0) {
+            POD_CHECK(pod__roster_call(r, now_ns()) == POD__ROSTER_OPEN, "call %d", call);
+            POD_CHECK(n_answers(r) == 0, "call %d: %d have answered before they could", call,
+                      n_answers(r));
+            pod__roster_forget(r);
+            listen_for(r, size - 1); /* they come late */
+        } else {
+            listen_once_called(r);
+            pod__roster_forget(r);
+        }
+        pod_comm_barrier(comm);
+    }
+    end(r);
+}
+
+POD_TEST_SUITE_WITH("watch", open_comm, close_comm, {"no turn", test_no_turn},
+                    {"words", test_words}, {"two at once", test_two},
+                    {"no barrier", test_no_barrier}, {"a call", test_call},
+                    {"answers to an earlier call", test_old_answers});
