@@ -122,6 +122,21 @@ static void threads_read_a_file(void)
     }
 }
 
+/* A data set whose images are of one grey pixel. */
+static pod_dataset_info of_pixels(int64_t n_train, int64_t n_test, const char *const names[],
+                                  int n_classes)
+{
+    return (pod_dataset_info){.name = "n",
+                              .origin = "",
+                              .licence = "",
+                              .n_samples = {n_train, n_test},
+                              .height = 1,
+                              .width = 1,
+                              .channels = 1,
+                              .n_classes = n_classes,
+                              .class_names = names};
+}
+
 static void writer_takes_statistics(void)
 {
     /* one channel 0, 255, 0, 255, ...: mean and std 1/2; one always 51: mean 0.2, and std 1 */
@@ -129,15 +144,8 @@ static void writer_takes_statistics(void)
     const int32_t labels[4] = {0, 299, 1, 2};
     const char *names[300];
     for (int i = 0; i < 300; i++) names[i] = pod_test_text("c%d", i);
-    pod_dataset_info info = {.name = "n",
-                             .origin = "",
-                             .licence = "",
-                             .n_samples = {4, 1},
-                             .height = 1,
-                             .width = 2,
-                             .channels = 2,
-                             .n_classes = 300,
-                             .class_names = names};
+    pod_dataset_info info = of_pixels(4, 1, names, 300);
+    info.width = info.channels = 2;
     const char *path = pod_test_path("stat.h5");
     pod_dataset_writer *w = NULL;
     POD_NEED_OK(pod_dataset_writer_open(path, &info, NULL, &w));
@@ -160,15 +168,7 @@ static void writer_keeps_files(void)
     const int32_t labels[3] = {0, 0, 0};
     static const char *const names[] = {"a"};
     static const char *const files[] = {"a/1.jpg", "", "a/a longer name, \xc3\xa9.png"};
-    const pod_dataset_info info = {.name = "x",
-                                   .origin = "",
-                                   .licence = "",
-                                   .n_samples = {3, 1},
-                                   .height = 1,
-                                   .width = 1,
-                                   .channels = 1,
-                                   .n_classes = 1,
-                                   .class_names = names};
+    const pod_dataset_info info = of_pixels(3, 1, names, 1);
     const char *path = pod_test_path("files.h5");
     for (int64_t cache = 0; cache <= 1 << 20; cache += 1 << 20) {
         pod_dataset_writer *w = NULL;
@@ -190,15 +190,7 @@ static void writer_keeps_files(void)
 static void writer_refuses(void)
 {
     const char *const names[] = {"a", "b"};
-    pod_dataset_info info = {.name = "n",
-                             .origin = "",
-                             .licence = "",
-                             .n_samples = {2, 1},
-                             .height = 1,
-                             .width = 1,
-                             .channels = 1,
-                             .n_classes = 2,
-                             .class_names = names};
+    pod_dataset_info info = of_pixels(2, 1, names, 2);
     const uint8_t pixels[3] = {1, 2, 3};
     const int32_t labels[3] = {0, 1, 2}, negative[1] = {-1};
     const char *path = pod_test_path("refused.h5");

@@ -22,6 +22,14 @@ static int close_decoder(void)
     return 0;
 }
 
+/* Lives until the running test ends. */
+static uint8_t *made_file(const pod_test_jpeg *made, size_t *bytes)
+{
+    uint8_t *file = pod_test_jpeg_make(made, bytes);
+    pod_test_at_end(free, file);
+    return file;
+}
+
 /* ---- the decoder ----------------------------------------------------------------------------- */
 
 /* Both halves, without the columns at the border between them. */
@@ -58,14 +66,13 @@ static void decodes_and_reduces(void)
         const pod_image_want want = {.channels = 3, .least_height = least, .least_width = least};
         pod_image image = {0};
         size_t bytes;
-        uint8_t *file = pod_test_jpeg_make(&made, &bytes);
+        uint8_t *file = made_file(&made, &bytes);
         POD_CHECK_OK(pod__image_decode(decoder, file, bytes, &want, &image));
         POD_CHECK(image.height == cases[i / 2].out_height && image.width == cases[i / 2].out_width,
                   "case %zu: %d x %d", i / 2, (int)image.height, (int)image.width);
         CU_ASSERT(image.file_height == made.height && image.file_width == made.width);
         CU_ASSERT(image.traits == (made.is_progressive ? POD_IMAGE_PROGRESSIVE : 0));
         check_halves(&image, 3, made.left, made.right);
-        free(file);
     }
 }
 
@@ -82,8 +89,8 @@ static void colours(void)
     const uint8_t red[] = {76}, green[] = {150};
     pod_image image = {0};
     size_t n[3];
-    uint8_t *file[3] = {pod_test_jpeg_make(&colour, &n[0]), pod_test_jpeg_make(&grey, &n[1]),
-                        pod_test_jpeg_make(&cmyk, &n[2])};
+    uint8_t *file[3] = {made_file(&colour, &n[0]), made_file(&grey, &n[1]),
+                        made_file(&cmyk, &n[2])};
     POD_CHECK_OK(pod__image_decode(decoder, file[0], n[0], &want_grey, &image));
     check_halves(&image, 1, red, green);
     POD_CHECK_OK(pod__image_decode(decoder, file[1], n[1], &want_grey, &image));
@@ -94,7 +101,6 @@ static void colours(void)
                     "CMYK, need RGB or grey");
     POD_CHECK_OK(pod__image_decode(decoder, file[0], n[0], &want_colour, &image)); /* it goes on */
     check_halves(&image, 3, colour.left, colour.right);
-    for (int i = 0; i < 3; i++) free(file[i]);
 }
 
 /* Adobe's marker: ff ee, its length in 2 bytes, "Adobe", then 6 bytes and the transform. */
@@ -125,16 +131,15 @@ static void converts(void)
     pod_image image = {0};
     pod_image_want want = {.channels = 3, .convert = true, .least_height = 32, .least_width = 48};
     size_t n;
-    uint8_t *file = pod_test_jpeg_make(&grey, &n);
+    uint8_t *file = made_file(&grey, &n);
     POD_CHECK_OK(pod__image_decode(decoder, file, n, &want, &image));
     check_halves(&image, 3, (uint8_t[]){30, 30, 30}, (uint8_t[]){200, 200, 200});
     CU_ASSERT(image.traits == POD_IMAGE_FROM_GREY);
     want.channels = 1;
     POD_CHECK_OK(pod__image_decode(decoder, file, n, &want, &image));
     CU_ASSERT(image.traits == 0);
-    free(file);
     for (int kind = 0; kind < N_KINDS; kind++) {
-        file = pod_test_jpeg_make(&cmyk, &n);
+        file = made_file(&cmyk, &n);
         uint8_t *adobe = adobe_of(file, n);
         CU_ASSERT_FATAL(adobe != NULL);
         if (kind == YCCK) adobe[15] = 2;
@@ -155,7 +160,6 @@ static void converts(void)
         POD_CHECK_FAILS(pod__image_decode(decoder, file, n, &want, &image), POD_E_FORMAT,
                         "CMYK, need RGB or grey");
         want.convert = true;
-        free(file);
     }
 }
 
@@ -170,7 +174,7 @@ static void cut_anywhere(void)
                                     .left = {250, 10, 30}};
         size_t bytes;
         pod_image image = {0};
-        uint8_t *file = pod_test_jpeg_make(&made, &bytes);
+        uint8_t *file = made_file(&made, &bytes);
         for (size_t n = 0; n < bytes; n++) {
             uint8_t *part = malloc(n ? n : 1); /* exactly as long, for the sanitizer */
             if (!part) break;
@@ -180,7 +184,6 @@ static void cut_anywhere(void)
             free(part);
         }
         POD_CHECK_OK(pod__image_decode(decoder, file, bytes, &any_size, &image));
-        free(file);
     }
 }
 
@@ -189,6 +192,7 @@ static uint8_t *with_filler(const uint8_t *file, size_t bytes, size_t at, size_t
 {
     uint8_t *out = malloc(bytes + more);
     if (!out) abort();
+    pod_test_at_end(free, out);
     memcpy(out, file, at);
     memset(out + at, filler, more);
     memcpy(out + at + more, file + at, bytes - at);
@@ -202,7 +206,7 @@ static void bytes_that_nobody_reads(void)
         .height = 40, .width = 48, .components = 3, .left = {250, 10, 30}, .right = {20, 90, 200}};
     pod_image image = {0};
     size_t bytes;
-    uint8_t *file = pod_test_jpeg_make(&made, &bytes);
+    uint8_t *file = made_file(&made, &bytes);
     for (int i = 0; i < 4; i++) {
         static const size_t more[] = {20, 300, 50, 64};
         const size_t at = i == 3 ? 20 : bytes - 2; /* behind APP0, or before the end of image */
@@ -214,11 +218,9 @@ static void bytes_that_nobody_reads(void)
         check_halves(&image, 3, made.left, made.right);
         POD_CHECK_FAILS(pod__image_decode(decoder, filled, bytes + more[i] - 2, &any_size, &image),
                         POD_E_FORMAT, "Premature end");
-        free(filled);
     }
     POD_CHECK_OK(pod__image_decode(decoder, file, bytes, &any_size, &image));
     CU_ASSERT(image.traits == 0); /* it forgets the last one's */
-    free(file);
 }
 
 /* Reduced by 8, 4 or 2, an image of odd size keeps its right edge: the last column is of what
@@ -235,13 +237,12 @@ static void right_edges_stay(void)
             const pod_image_want want = {.channels = 3, .least_height = least, .least_width = 1};
             pod_image image = {0};
             size_t bytes;
-            uint8_t *file = pod_test_jpeg_make(&made, &bytes);
+            uint8_t *file = made_file(&made, &bytes);
             POD_CHECK_OK(pod__image_decode(decoder, file, bytes, &want, &image));
             const uint8_t *last = image.pixels + 3 * (image.height * image.width - 1);
             for (int c = 0; c < 3; c++)
                 POD_CHECK(abs(last[c] - made.right[c]) <= 4, "%d wide: %d in the last column",
                           width, last[c]);
-            free(file);
         }
 }
 
@@ -258,7 +259,7 @@ static void refuses(void)
     const pod_test_jpeg made = {.height = 40, .width = 40, .components = 3};
     pod_image image = {0};
     size_t bytes;
-    uint8_t *file = pod_test_jpeg_make(&made, &bytes), *frame = frame_of(file, bytes);
+    uint8_t *file = made_file(&made, &bytes), *frame = frame_of(file, bytes);
     if (!frame) return;
     memset(frame + 1, 0xf0, 4);
     POD_CHECK_FAILS(pod__image_decode(decoder, file, bytes, &any_size, &image), POD_E_FORMAT,
@@ -266,7 +267,6 @@ static void refuses(void)
     frame[0] = 12;
     POD_CHECK_FAILS(pod__image_decode(decoder, file, bytes, &any_size, &image), POD_E_FORMAT,
                     "precision");
-    free(file);
 }
 
 /* Whether a file is whole does not depend on the size at which it is to come out: so that the
@@ -284,13 +284,12 @@ static void damaged_at_any_size(void)
                                     .right = {20, 90, 200}};
         size_t bytes;
         pod_image image = {0};
-        uint8_t *file = pod_test_jpeg_make(&made, &bytes);
+        uint8_t *file = made_file(&made, &bytes);
         file[(size_t)(20 + round * 7919 % ((int)bytes - 20))] ^= (uint8_t)(1 << round % 8);
         const pod_status s = pod__image_decode(decoder, file, bytes, &large, &image);
         n_good += s == POD_OK;
         POD_CHECK(pod__image_decode(decoder, file, bytes, &any_size, &image) == s,
                   "round %d: %s at its size: %s", round, pod_status_name(s), pod_error_text());
-        free(file);
     }
     POD_CHECK(n_good > 50 && n_good < 550, "%d of 600 are good", n_good);
 }
@@ -314,7 +313,7 @@ static void no_memory(void)
     static const pod_image_want want = {.channels = 1, .least_height = 1, .least_width = 1};
     pod_image image = {0};
     size_t bytes;
-    uint8_t *file = pod_test_jpeg_make(&made, &bytes);
+    uint8_t *file = made_file(&made, &bytes);
     /* the library's own limit, in thousands of bytes */
     setenv("JPEGMEM", "1000", 1);
     POD_CHECK_FAILS(pod__image_decode(decoder, file, bytes, &want, &image), POD_E_NOMEM,
@@ -331,7 +330,6 @@ static void no_memory(void)
     setrlimit(RLIMIT_AS, &old);
 #endif
     POD_CHECK_OK(pod__image_decode(decoder, file, bytes, &want, &image)); /* it goes on */
-    free(file);
 }
 
 /* ---- resizing -------------------------------------------------------------------------------- */
