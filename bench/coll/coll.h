@@ -166,8 +166,9 @@ typedef struct pod_bench_factor { /* whole + nth / n for n ranks, and its text f
 } pod_bench_factor;
 
 typedef struct pod_bench_figures {
-    pod_bench_factor busbw, traffic; /* busbw / algbw; the result of pod_bench_traffic */
-    bool has_parts;                  /* each rank has one part of the buffer */
+    pod_bench_factor busbw;   /* busbw / algbw */
+    pod_bench_factor traffic; /* share of the buffer that two or more ranks read and write */
+    bool has_parts;           /* each rank has one part of the buffer */
 } pod_bench_figures;
 extern const pod_bench_figures pod_bench_of_coll[POD_N_COLLS];
 

@@ -51,7 +51,7 @@ struct pod_contender {
     bool is_picked; /* a training step on --machine would choose it for this call */
     bool is_peer;   /* from a peer library */
     bool is_copy;   /* only copies as many bytes, for comparison */
-    pod_dtype peak; /* type whose register peak it is compared with */
+    pod_dtype peak; /* 100 % is the FLOP/s of this type, measured on registers */
     double bytes;   /* 0: those of the race */
     /* First and second input, and output, which is filled with NaN before a check; out is NULL if
      * err itself runs the kernel. A copy reads a and writes b. */

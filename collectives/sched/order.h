@@ -25,8 +25,9 @@ typedef struct pod_sched_order {
     int32_t n_events, n_rounds;
 } pod_sched_order;
 
-/* Builds the order in the arena, with its own working memory. Fails with E_INVALID as
- * pod_sched_verify does for messages, sharing and deadlock; and with E_NOMEM. */
+/* Builds the order in the arena, with its own working memory. Fails with E_INVALID, with the texts
+ * of pod_sched_verify, for unmatched messages or SYNCs, different lists of sharing ranks, or a
+ * deadlock; with E_UNSUPPORTED for more than 2^30 - 1 steps in all; and with E_NOMEM. */
 POD_MUST pod_status pod_sched_order_build(pod_arena *a, const pod_sched *const all[], int n_ranks,
                                           pod_sched_order *out);
 

@@ -153,7 +153,8 @@ int pod_sched_n_tags(const pod_sched *s); /* tags are below this */
  *
  * The model for deadlocks is rendezvous: a send and its receive complete together, when both may
  * begin. So a schedule that passes needs no buffered messages, and runs on any transport that
- * begins each step as soon as it may begin. Also fails with E_NOMEM. */
+ * begins each step as soon as it may begin. Also fails with E_UNSUPPORTED for more than 2^30 - 1
+ * steps in all, and with E_NOMEM. */
 POD_MUST pod_status pod_sched_verify(const pod_sched *const all[], int n_ranks);
 
 enum { POD_STEP_TEXT_BYTES = 160 };

@@ -11,9 +11,10 @@
 typedef struct pod_exec pod_exec;
 
 /* Opens an executor that runs this rank's kernels and collectives. Buckets are in memory that the
- * ranks of a node share. `p` and `store` are borrowed until close. E_MISMATCH if the store lacks a
- * variable of the program, which the text names, or if the programs of the ranks have different
- * fingerprints; E_NOMEM. Collective. */
+ * ranks of a node share. `p` and `store` are borrowed until close. Fails with E_MISMATCH, naming
+ * the variable, if the store lacks a variable of the program or has it with another number of
+ * elements; with E_MISMATCH if the programs of the ranks have different fingerprints; and with
+ * E_NOMEM. Collective. */
 POD_MUST pod_status pod_exec_open(const pod_program *p, pod_store *store, pod_comm *comm,
                                   pod_clock clock, pod_exec **out);
 /* Opens n executors that share one slab, as large as the largest program needs. Their steps must

@@ -3,8 +3,8 @@
  *
  * goodput.json, version 2, describes the whole job: all attempts, and when it has ended all ranks
  * (accounted_ranks). total_elapsed_time_s and the categories are sums over ranks. While the job
- * runs, rank 0 rewrites it (goodput_live.h). Until something is saved, runtime_goodput is null and
- * "runtime_note" says why. */
+ * runs, rank 0 rewrites it (goodput_live.h). While a running job has no checkpoint of its steps
+ * yet, runtime_goodput is null and "runtime_note" says why; a job that ended without one has 0. */
 #ifndef MINIPOD_RUNTIME_GOODPUT_GOODPUT_H
 #define MINIPOD_RUNTIME_GOODPUT_GOODPUT_H
 

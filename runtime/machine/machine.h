@@ -41,7 +41,8 @@ typedef struct pod_machine { /* a value without pointers: may be sent to other r
 
 /* E_IO if the file cannot be read; E_INVALID or E_FORMAT, naming file, line and key, for a key that
  * is not in machine.def, a key that occurs twice, or a bad value; E_INVALID, naming file and keys,
- * if required keys of a machine with a virtual clock, or of one with links, are missing. */
+ * if `clock` is missing, or if a machine with clock = virtual or with link_gb_per_s lacks keys that
+ * it needs. */
 POD_MUST pod_status pod_machine_read(const char *path, pod_machine *out);
 
 /* `name` is a name in runtime/machine/presets ("tpu-v3"), a path, or "host": the file that

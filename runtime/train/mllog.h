@@ -46,9 +46,9 @@ typedef struct pod_mllog_left { /* what earlier attempts wrote up to some step *
  * does not count. The file is not changed: the log can still be abandoned. */
 POD_MUST pod_status pod_mllog_find(pod_mllog *l, pod_stamp job_began, int64_t step,
                                    pod_mllog_left *out);
-/* Begins to write. If left->has_run, continues the log behind left->bytes with a record
- * minipod_attempt and drops the records held in memory; otherwise writes these to an empty file.
- * Fails with E_WRITE, here or in pod_mllog_close, if a record cannot be written. */
+/* Begins to write. If left->has_run, truncates the file to left->bytes, appends a record
+ * minipod_attempt, and drops the records held in memory. Otherwise empties the file and writes the
+ * held records. Fails with E_WRITE, here or in pod_mllog_close, if a record cannot be written. */
 POD_MUST pod_status pod_mllog_begin(pod_mllog *l, const pod_mllog_left *left, int attempt,
                                     int64_t step);
 /* Call it instead if left->has_stop: keeps the log up to that run_stop, and ignores all further

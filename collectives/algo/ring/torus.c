@@ -13,7 +13,7 @@
  * so that a torus turned takes the same time. In all orders a part of the payload goes x, y and
  * the rest y, x, in such shares that their first rings take the same time, half and half where the
  * dimensions are alike: then all links of the mesh work all the time. Over three dimensions of
- * chips a part goes x, y, z, one y, z, x and one z, x, y. Where the first of three is the cores of
+ * chips, in this order a, b, c, one part goes a, b, c, one b, c, a and one c, a, b. Where the first of three is the cores of
  * a chip, these sum up before and gather after all else.
  *
  * An all-reduce is cut into strips, each of which goes through all rings on its own, every block

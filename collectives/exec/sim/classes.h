@@ -32,9 +32,10 @@ typedef enum pod_sim_likeness {
                        pieces of a large block may depend on different earlier steps of a rank */
 } pod_sim_likeness;
 
-/* Finds the smallest number of classes that hold for all n collectives, algo[i] with args[i], on
- * this machine. Every rank is its own class if ranks share memory, or if a hop takes no time. Fails
- * with E_INVALID as pod_coll_build does, and with E_NOMEM. */
+/* Finds the classes, as few as possible, whose ranks do the same in each of the n collectives,
+ * algo[i] with args[i], on the simulated machine `net` with mesh `m`. Every rank is its own class
+ * if ranks share memory, or if a hop takes no time. Fails with E_INVALID as pod_coll_build does,
+ * and with E_NOMEM. */
 POD_MUST pod_status pod_sim_classes_find(const pod_net *net, const pod_mesh *m,
                                          const pod_coll_algo *const algo[],
                                          const pod_coll_args args[], int n,

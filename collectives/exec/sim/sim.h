@@ -80,8 +80,8 @@ POD_MUST pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_
 POD_MUST pod_status pod_sim_add_algo(pod_sim *sim, const pod_coll_algo *algo,
                                      const pod_coll_args *args, pod_sim_coll **out);
 
-/* Makes the collective preferred: from now on it does not wait for other collectives on links,
- * senders or sums; those wait for it (net/busy.h). */
+/* Makes the collective preferred: from now on its messages, sends and sums wait only for those of
+ * other preferred collectives; collectives that are not preferred wait for it (net/busy.h). */
 void pod_sim_prefer(pod_sim_coll *c);
 
 int pod_sim_coll_number(const pod_sim_coll *c); /* in the order of addition, from 0 */
