@@ -75,7 +75,7 @@ cat >ranks/mpirun <<'END'
 echo "$* MINIPOD_TRUST=$MINIPOD_TRUST" >>started
 [ "$(id -u)" -ne 0 ] || [ "$OMPI_ALLOW_RUN_AS_ROOT$OMPI_ALLOW_RUN_AS_ROOT_CONFIRM" = 11 ] || exit 1
 for word; do case $word in --out=*) out=${word#--out=} ;; esac; done
-echo '{"step_s": 1, "phase_share": {"forward": 0.5, "backward": 0.5}}' >"$out/run.json"
+echo '{"schema": "minipod.run", "step_s": 1, "phase_share": {"forward": 0.5, "backward": 0.5, "reduce": 0, "update": 0}}' >"$out/run.json"
 END
 chmod +x ranks/mpirun
 made_host >made.conf
