@@ -1,6 +1,6 @@
 #!/bin/bash
-# The rooms in doc/developing.md against the tree: every folder with files is a row, every row is a
-# folder, and every #include from one room of a layer into another is in the row's last column.
+# The table of folders in doc/developing.md against the tree: every folder with files is a row, every row
+# is a folder, and every #include from one folder of a layer into another is in the row's last column.
 #   house.sh ROOT
 # shellcheck disable=SC2016 # backticks of the page
 set -u

@@ -469,8 +469,8 @@ static void forget_guard(const char *data)
     }
 }
 
-/* Mappings that were freed and not given back: of tests that take and free thousands a second, the
- * system would spend a third of the time on them. */
+/* Mappings that were freed and not given back to the system, which would take a third of the time of
+ * tests that take and free thousands a second. Nobody can read or write them. */
 enum { N_KEPT = 64, MAX_KEPT_BYTES = 4 << 20 };
 
 static struct {
@@ -478,10 +478,15 @@ static struct {
     size_t body;
 } kept[N_KEPT];
 
-/* | guard page | body | guard page | */
-static char *take_mapping(size_t body)
+static void protect(char *start, size_t body, int how)
 {
-    const size_t page = page_bytes();
+    POD_ASSERT(body == 0 || mprotect(start + page_bytes(), body, how) == 0,
+               "%zu bytes cannot be protected", body);
+}
+
+/* | guard page | body | guard page |, of which nothing can be read or written yet */
+static char *find_mapping(size_t body)
+{
     for (int i = 0; i < N_KEPT; i++) {
         char *start = kept[i].start;
         if (!start || kept[i].body != body) continue;
@@ -490,11 +495,9 @@ static char *take_mapping(size_t body)
     }
     int fd = open("/dev/zero", O_RDWR);
     POD_ASSERT(fd >= 0, "/dev/zero cannot be opened");
-    char *start = mmap(NULL, body + 2 * page, PROT_NONE, MAP_PRIVATE, fd, 0);
+    char *start = mmap(NULL, body + 2 * page_bytes(), PROT_NONE, MAP_PRIVATE, fd, 0);
     close(fd);
     POD_ASSERT(start != MAP_FAILED, "no room for %zu bytes", body);
-    POD_ASSERT(body == 0 || mprotect(start + page, body, PROT_READ | PROT_WRITE) == 0,
-               "%zu bytes cannot be made writable", body);
     return start;
 }
 
@@ -502,6 +505,7 @@ static void give_mapping(char *start, size_t body)
 {
     static int next;
     if (body <= MAX_KEPT_BYTES) {
+        protect(start, body, PROT_NONE);
         char *oldest = kept[next].start;
         const size_t oldest_body = kept[next].body;
         kept[next].start = start;
@@ -517,7 +521,8 @@ static void give_mapping(char *start, size_t body)
 void *pod_test_guard(size_t bytes)
 {
     const size_t page = page_bytes(), body = body_bytes(bytes);
-    char *start = take_mapping(body), *data = start + page + body - bytes;
+    char *start = find_mapping(body), *data = start + page + body - bytes;
+    protect(start, body, PROT_READ | PROT_WRITE);
     memset(start + page, SLACK_BYTE, body - bytes);
     memset(data, FRESH_BYTE, bytes);
     note_guard(data, bytes);
