@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bench/kernels/vector.h"
+#include "kernels/activation/activation.h"
 #include "kernels/base/assert.h"
 #include "kernels/combine/combine.h"
 #include "kernels/depthwise/depthwise.h"
@@ -118,6 +119,7 @@ const void *pod_vector_set(pod_family_id family, int i, const char **name, uint3
         SETS(pointwise)
         SETS(norm)
         SETS(layernorm)
+        SETS(activation)
         SETS(gate)
         SETS(reduce)
         SETS(softmax)

@@ -3,6 +3,7 @@
 #ifndef MINIPOD_RUNTIME_OPS_OP_COMMON_H
 #define MINIPOD_RUNTIME_OPS_OP_COMMON_H
 
+#include "kernels/activation/activation.h"
 #include "kernels/base/assert.h"
 #include "kernels/combine/combine.h"
 #include "kernels/depthwise/depthwise.h"
@@ -125,6 +126,7 @@ pod__rows_attr pod__rows_of(const pod_lower_args *args, int32_t set);
     {                                                                         \
         return pod_##family##_sets()[set];                                    \
     }
+POD__FAMILY(activation)
 POD__FAMILY(combine)
 POD__FAMILY(depthwise)
 POD__FAMILY(gate)

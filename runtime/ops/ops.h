@@ -6,6 +6,7 @@
 #ifndef MINIPOD_RUNTIME_OPS_OPS_H
 #define MINIPOD_RUNTIME_OPS_OPS_H
 
+#include "kernels/activation/activation.h"
 #include "runtime/graph/graph.h"
 
 /* ---- leaves: op_leaf.c ---- */
@@ -60,6 +61,11 @@ enum { POD_MAX_CHANNELS = 4 };
 pod_value pod_normalize(pod_graph *g, pod_value images, const float mean[], const float std[],
                         pod_dtype to);
 pod_value pod_reshape(pod_graph *g, pod_value x, pod_shape shape); /* keeps the first dimension */
+
+/* ---- GELU and tanh: op_activation.c ---- */
+/* x Phi(x); BERT uses POD_GELU_TANH (kernels/activation/activation.h). */
+pod_value pod_gelu(pod_graph *g, pod_value x, pod_gelu_form form);
+pod_value pod_tanh(pod_graph *g, pod_value x);
 
 /* ---- sigmoid, swish and gates: op_gate.c ---- */
 pod_value pod_sigmoid(pod_graph *g, pod_value x); /* float32 */

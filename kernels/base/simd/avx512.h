@@ -161,7 +161,7 @@ POD_INLINE pod_vec pod_vec_minus_abs(pod_vec x) /* -|x| */
     return _mm512_or_ps(x, _mm512_set1_ps(-0.0f));
 }
 
-/* 1 / x for x in [1, 2], with relative error 2^-22; a NaN stays. A division would take as long as
+/* 1 / x for x in [1, 16], with relative error 2^-22; a NaN stays. A division would take as long as
  * twenty other instructions. */
 POD_INLINE pod_vec pod_vec_inverse(pod_vec x)
 {

@@ -1,5 +1,6 @@
 /* The sets of every family (kernels/base/sets.h): which of them this CPU runs, and that each is picked
  * by a CPU that has no more than it needs. */
+#include "kernels/activation/activation.h"
 #include "kernels/combine/combine.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/gate/gate.h"
@@ -31,6 +32,7 @@ static void check(const char *family, const char *set, uint32_t needs, bool is_p
         CU_ASSERT_PTR_EQUAL(pod_##family##_pick(POD_CPU_REFERENCE_ONLY), set[-1]); \
         CU_ASSERT_EQUAL(set[-1]->needs, 0);                                        \
     }
+FAMILY(activation)
 FAMILY(combine)
 FAMILY(depthwise)
 FAMILY(gate)
@@ -47,5 +49,6 @@ FAMILY(update)
     {                          \
 #family, test_##family \
     }
-POD_TEST_SUITE("sets", LINE(combine), LINE(depthwise), LINE(gate), LINE(layernorm), LINE(norm),
-               LINE(pack), LINE(pointwise), LINE(pool), LINE(reduce), LINE(softmax), LINE(update));
+POD_TEST_SUITE("sets", LINE(activation), LINE(combine), LINE(depthwise), LINE(gate),
+               LINE(layernorm), LINE(norm), LINE(pack), LINE(pointwise), LINE(pool), LINE(reduce),
+               LINE(softmax), LINE(update));

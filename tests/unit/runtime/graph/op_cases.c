@@ -125,6 +125,20 @@ static pod_value swish_case(pod_graph *g, pod_rng *r, pod_dtype travel, int para
     return pod_swish(g, activation(g, travel, 2, (const int64_t[]){pick(r, 1, 9), pick(r, 1, 9)}));
 }
 
+static pod_value gelu_case(pod_graph *g, pod_rng *r, pod_dtype travel, int form)
+{
+    const int64_t dim[] = {pick(r, 1, 9), pick(r, 1, 9)};
+    return pod_gelu(g, activation(g, travel, 2, dim), (pod_gelu_form)form);
+}
+
+/* Of numbers up to 1/2, where a gradient made from a y in bfloat16 is no farther off than y. */
+static pod_value tanh_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
+{
+    const int64_t dim[] = {pick(r, 1, 9), pick(r, 1, 9)};
+    (void)param;
+    return pod_tanh(g, pod_cast(g, pod_scale(g, 0.5f, weight(g, "x", 2, dim)), travel));
+}
+
 static pod_value gate_case(pod_graph *g, pod_rng *r, pod_dtype travel, int n_dims)
 {
     const int64_t n = pick(r, 1, 3), c = pick(r, 1, 9);
@@ -229,6 +243,9 @@ static const op_case cases[] = {
     {"reshape", reshape_case, 0, 1, 1, false, 2, 1, .5},
     {"sigmoid", sigmoid_case, 0, 20, 20, false, 1, 1, .125},
     {"swish", swish_case, 0, 20, 20, false, 1.5, 1.5, .125},
+    {"gelu_tanh", gelu_case, POD_GELU_TANH, 20, 20, false, 1.5, 1.5, .125},
+    {"gelu_erf", gelu_case, POD_GELU_ERF, 20, 20, false, 1.5, 1.5, .125},
+    {"tanh", tanh_case, 0, 20, 20, false, 1, 1, .125},
     {"gate", gate_case, 4, 1, 9, false, 9.0 / 4, 9, .5},
     {"gate_dense", gate_case, 2, 1, 1, false, 9.0 / 4, 1, .5},
     {"batchnorm", batchnorm_case, 0, 4, 54, false, 4, 162, .125},

@@ -68,6 +68,9 @@ static void dense_images(pod_graph *g) { pod_dense(g, F32(g, "x", 2, 8, 8, 3), 1
 static void cast_ints(pod_graph *g) { pod_cast(g, INTS(g, POD_I32, 4), POD_F32); }
 static void cast_to_ints(pod_graph *g) { pod_cast(g, F32(g, "x", 4), POD_I32); }
 static void relu_ints(pod_graph *g) { pod_relu(g, INTS(g, POD_U8, 4, 4)); }
+static void gelu_ints(pod_graph *g) { pod_gelu(g, INTS(g, POD_I32, 4, 4), POD_GELU_TANH); }
+static void gelu_form(pod_graph *g) { pod_gelu(g, F32(g, "x", 4), POD_N_GELU_FORMS); }
+static void tanh_ints(pod_graph *g) { pod_tanh(g, INTS(g, POD_U8, 4)); }
 static void add_shapes(pod_graph *g) { pod_add(g, F32(g, "a", 4, 3), F32(g, "b", 3, 4)); }
 static void add_types(pod_graph *g)
 {
@@ -178,6 +181,9 @@ static const struct {
     {cast_ints, POD_E_SHAPE, "x is i32 (4), need f32 or bf16"},
     {cast_to_ints, POD_E_SHAPE, "the result is i32 (4)"},
     {relu_ints, POD_E_SHAPE, "x is u8 (4, 4)"},
+    {gelu_ints, POD_E_SHAPE, "gelu: x is i32 (4, 4), need f32 or bf16"},
+    {gelu_form, POD_E_INVALID, "gelu: form 2, need POD_GELU_TANH or POD_GELU_ERF"},
+    {tanh_ints, POD_E_SHAPE, "tanh: x is u8 (4)"},
     {add_shapes, POD_E_SHAPE, "a is f32 (4, 3), b is f32 (3, 4)"},
     {add_types, POD_E_SHAPE, "a is f32 (4, 3), b is bf16 (4, 3)"},
     {bias_length, POD_E_SHAPE,
