@@ -164,7 +164,9 @@ static pod_status make_operand(pod_race *r, operands *o, int i)
         if (v->is_positive) make_positive(made);
     } else {
         POD_TRY(pod_operand_room(r, t, count, made));
-        fill_whole(made, t == POD_U8 ? 256 : (uint64_t)r->problem.columns);
+        fill_whole(made, v->type == POD_TYPE_U8    ? 256
+                         : v->type == POD_TYPE_IDS ? (uint64_t)r->problem.rows
+                                                   : (uint64_t)r->problem.columns);
     }
     for (int s = 1; s < r->n_sets; s++) memcpy(pod_operand_at(made, s), made->data, made->stride);
     if (v->role != POD_UPDATES) return POD_OK;

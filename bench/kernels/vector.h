@@ -7,6 +7,9 @@
 
 enum { POD_MAX_VECTOR_OPERANDS = 12 };
 
+/* Rows that are looked up: 8 sequences of 128 tokens, and 20 predictions of each. */
+enum { POD_VECTOR_TOKENS = 1024, POD_VECTOR_PICKS = 160 };
+
 typedef enum pod_vector_role {
     POD_READS,
     POD_UPDATES,     /* reads and writes; all kernels leave the same bits */
@@ -20,7 +23,8 @@ typedef enum pod_vector_type {
     POD_TYPE_OTHER,   /* the other of the two */
     POD_TYPE_F32,
     POD_TYPE_U8,
-    POD_TYPE_LABELS /* I32, less than the number of columns */
+    POD_TYPE_LABELS, /* I32, less than the number of columns */
+    POD_TYPE_IDS     /* I32, less than the number of rows */
 } pod_vector_type;
 
 typedef enum pod_vector_extent {                    /* elements */
@@ -29,6 +33,12 @@ typedef enum pod_vector_extent {                    /* elements */
                                  POD_EXTENT_MEANS,  /* of images: a pixel each */
                                  POD_EXTENT_COLUMNS,
                                  POD_EXTENT_ROWS,
+                                 POD_EXTENT_TOKENS,      /* POD_VECTOR_TOKENS */
+                                 POD_EXTENT_TOKEN_ROWS,  /* a row for each of them */
+                                 POD_EXTENT_TOKEN_TABLE, /* ALL, of which so many rows are used */
+                                 POD_EXTENT_PICKS,       /* POD_VECTOR_PICKS; likewise */
+                                 POD_EXTENT_PICK_ROWS,
+                                 POD_EXTENT_PICK_TABLE,
                                  POD_EXTENT_ONE
 } pod_vector_extent;
 

@@ -6,6 +6,7 @@
 #include "kernels/base/assert.h"
 #include "kernels/combine/combine.h"
 #include "kernels/depthwise/depthwise.h"
+#include "kernels/embed/embed.h"
 #include "kernels/gate/gate.h"
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/norm/norm.h"
@@ -36,6 +37,11 @@ static pod_pool_shape pool_shape(const pod_vector_args *a)
 
 static int64_t n_images(const pod_vector_args *a) { return a->problem->conv.n; }
 static int64_t n_pixels(const pod_vector_args *a) { return a->rows / n_images(a); }
+
+static pod_gather_shape picks_of(const pod_vector_args *a)
+{
+    return (pod_gather_shape){1, a->rows, POD_VECTOR_PICKS, a->c};
+}
 
 #define POD_VECTOR(family, function, call, ...)                                \
     static void family##_##function(const void *set, const pod_vector_args *a) \
@@ -81,6 +87,17 @@ static int64_t n_pixels(const pod_vector_args *a) { return a->rows / n_images(a)
 #define IN_MEANS    OPERAND(POD_READS, POD_TYPE_PROBLEM, POD_EXTENT_MEANS, false, 0)
 #define OUT_MEANS   OPERAND(POD_WRITES, POD_TYPE_PROBLEM, POD_EXTENT_MEANS, false, 0)
 
+/* Numbers of rows, what is looked up by them, and the rows that they stand for. */
+#define IDS         OPERAND(POD_READS, POD_TYPE_IDS, POD_EXTENT_TOKENS, false, 0)
+#define TABLE       OPERAND(POD_READS, POD_TYPE_F32, POD_EXTENT_TOKEN_TABLE, false, 0)
+#define MOVES_TABLE OPERAND(POD_UPDATES, POD_TYPE_F32, POD_EXTENT_TOKEN_TABLE, false, 0)
+#define IN_TOKENS   OPERAND(POD_READS, POD_TYPE_PROBLEM, POD_EXTENT_TOKEN_ROWS, false, 0)
+#define OUT_TOKENS  OPERAND(POD_WRITES, POD_TYPE_PROBLEM, POD_EXTENT_TOKEN_ROWS, false, 0)
+#define PLACES      OPERAND(POD_READS, POD_TYPE_IDS, POD_EXTENT_PICKS, false, 0)
+#define PICKED_FROM OPERAND(POD_READS, POD_TYPE_PROBLEM, POD_EXTENT_PICK_TABLE, false, 0)
+#define IN_PICKS    OPERAND(POD_READS, POD_TYPE_PROBLEM, POD_EXTENT_PICK_ROWS, false, 0)
+#define OUT_PICKS   OPERAND(POD_WRITES, POD_TYPE_PROBLEM, POD_EXTENT_PICK_ROWS, false, 0)
+
 static const pod_vector_op ops[] = {
 #define POD_VECTOR(family, function, call, ...)                                             \
     {POD_FAMILY_##family,                                                                   \
@@ -120,6 +137,7 @@ const void *pod_vector_set(pod_family_id family, int i, const char **name, uint3
         SETS(norm)
         SETS(layernorm)
         SETS(activation)
+        SETS(embed)
         SETS(gate)
         SETS(reduce)
         SETS(softmax)
@@ -151,6 +169,12 @@ int64_t pod_vector_count(const pod_problem *p, const pod_vector_operand *o)
     case POD_EXTENT_MEANS: return s->n * s->c;
     case POD_EXTENT_COLUMNS: return c;
     case POD_EXTENT_ROWS: return rows;
+    case POD_EXTENT_TOKENS: return POD_VECTOR_TOKENS;
+    case POD_EXTENT_TOKEN_ROWS: return POD_VECTOR_TOKENS * c;
+    case POD_EXTENT_PICKS: return POD_VECTOR_PICKS;
+    case POD_EXTENT_PICK_ROWS: return POD_VECTOR_PICKS * c;
+    case POD_EXTENT_TOKEN_TABLE:
+    case POD_EXTENT_PICK_TABLE: return rows * c;
     default: return 1;
     }
 }
@@ -161,8 +185,19 @@ pod_dtype pod_vector_dtype(const pod_problem *p, const pod_vector_operand *o)
     case POD_TYPE_PROBLEM: return p->dtype;
     case POD_TYPE_OTHER: return p->dtype == POD_F32 ? POD_BF16 : POD_F32;
     case POD_TYPE_U8: return POD_U8;
-    case POD_TYPE_LABELS: return POD_I32;
+    case POD_TYPE_LABELS:
+    case POD_TYPE_IDS: return POD_I32;
     default: return POD_F32;
+    }
+}
+
+/* Elements that one call uses. */
+static int64_t n_used(const pod_problem *p, const pod_vector_operand *o)
+{
+    switch (o->extent) {
+    case POD_EXTENT_TOKEN_TABLE: return POD_VECTOR_TOKENS * p->columns;
+    case POD_EXTENT_PICK_TABLE: return POD_VECTOR_PICKS * p->columns;
+    default: return pod_vector_count(p, o);
     }
 }
 
@@ -172,7 +207,7 @@ double pod_vector_bytes(const pod_problem *p)
     double bytes = 0;
     for (int i = 0; op && i < op->n_operands; i++) {
         const pod_vector_operand *o = &op->operand[i];
-        bytes += (o->role == POD_UPDATES ? 2 : 1) * (double)pod_vector_count(p, o) *
+        bytes += (o->role == POD_UPDATES ? 2 : 1) * (double)n_used(p, o) *
                  (double)pod_dtype_bytes(pod_vector_dtype(p, o));
     }
     return bytes;

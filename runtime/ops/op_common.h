@@ -7,6 +7,7 @@
 #include "kernels/base/assert.h"
 #include "kernels/combine/combine.h"
 #include "kernels/depthwise/depthwise.h"
+#include "kernels/embed/embed.h"
 #include "kernels/gate/gate.h"
 #include "kernels/layernorm/layernorm.h"
 #include "kernels/norm/norm.h"
@@ -129,6 +130,7 @@ pod__rows_attr pod__rows_of(const pod_lower_args *args, int32_t set);
 POD__FAMILY(activation)
 POD__FAMILY(combine)
 POD__FAMILY(depthwise)
+POD__FAMILY(embed)
 POD__FAMILY(gate)
 POD__FAMILY(layernorm)
 POD__FAMILY(norm)

@@ -67,6 +67,15 @@ pod_value pod_reshape(pod_graph *g, pod_value x, pod_shape shape); /* keeps the 
 pod_value pod_gelu(pod_graph *g, pod_value x, pod_gelu_form form);
 pod_value pod_tanh(pod_graph *g, pod_value x);
 
+/* ---- embeddings and rows of sequences: op_embed.c ---- */
+/* Looks up rows: ids (N, ...) int32, table (V, H) float32 -> (N, ..., H) of type `to`. The gradient
+ * is a dense (V, H). Ids come in as an input of type POD_I32 and lie in [0, V); whoever feeds them
+ * has checked that (kernels/embed/embed.h). */
+pod_value pod_embed_rows(pod_graph *g, pod_value ids, pod_value table, pod_dtype to);
+/* Picks rows out of each sequence: x (N, S, H), places (N, P) int32 in [0, S) -> (N, P, H). A place
+ * may occur more than once. */
+pod_value pod_gather_rows(pod_graph *g, pod_value x, pod_value places);
+
 /* ---- sigmoid, swish and gates: op_gate.c ---- */
 pod_value pod_sigmoid(pod_graph *g, pod_value x); /* float32 */
 pod_value pod_swish(pod_graph *g, pod_value x);   /* x sigmoid(x) */

@@ -3,6 +3,7 @@
 #include "kernels/activation/activation.h"
 #include "kernels/combine/combine.h"
 #include "kernels/depthwise/depthwise.h"
+#include "kernels/embed/embed.h"
 #include "kernels/gate/gate.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/layernorm/layernorm.h"
@@ -35,6 +36,7 @@ static void check(const char *family, const char *set, uint32_t needs, bool is_p
 FAMILY(activation)
 FAMILY(combine)
 FAMILY(depthwise)
+FAMILY(embed)
 FAMILY(gate)
 FAMILY(layernorm)
 FAMILY(norm)
@@ -49,6 +51,6 @@ FAMILY(update)
     {                          \
 #family, test_##family \
     }
-POD_TEST_SUITE("sets", LINE(activation), LINE(combine), LINE(depthwise), LINE(gate),
+POD_TEST_SUITE("sets", LINE(activation), LINE(combine), LINE(depthwise), LINE(embed), LINE(gate),
                LINE(layernorm), LINE(norm), LINE(pack), LINE(pointwise), LINE(pool), LINE(reduce),
                LINE(softmax), LINE(update));

@@ -1,6 +1,7 @@
 #include "tests/unit/runtime/graph/op_cases.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "kernels/base/assert.h"
 #include "runtime/passes/plan.h"
@@ -139,6 +140,26 @@ static pod_value tanh_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param
     return pod_tanh(g, pod_cast(g, pod_scale(g, 0.5f, weight(g, "x", 2, dim)), travel));
 }
 
+/* Numbers are below N_CLASSES, so that some occur more than once. */
+static pod_value numbers(pod_graph *g, const char *name, int n_dims, const int64_t dim[])
+{
+    return pod_input(g, name, pod_type_of(POD_I32, n_dims, dim), 0);
+}
+
+static pod_value embed_case(pod_graph *g, pod_rng *r, pod_dtype travel, int n_dims)
+{
+    const int64_t ids[] = {pick(r, 1, 4), pick(r, 1, 3)}, table[] = {pick(r, 5, 7), pick(r, 1, 9)};
+    return pod_embed_rows(g, numbers(g, "ids", n_dims, ids), weight(g, "table", 2, table), travel);
+}
+
+static pod_value gather_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
+{
+    const int64_t x[] = {pick(r, 1, 3), pick(r, 5, 6), pick(r, 1, 9)};
+    (void)param;
+    return pod_gather_rows(g, activation(g, travel, 3, x),
+                           numbers(g, "places", 2, (const int64_t[]){x[0], pick(r, 1, 7)}));
+}
+
 static pod_value gate_case(pod_graph *g, pod_rng *r, pod_dtype travel, int n_dims)
 {
     const int64_t n = pick(r, 1, 3), c = pick(r, 1, 9);
@@ -246,6 +267,9 @@ static const op_case cases[] = {
     {"gelu_tanh", gelu_case, POD_GELU_TANH, 20, 20, false, 1.5, 1.5, .125},
     {"gelu_erf", gelu_case, POD_GELU_ERF, 20, 20, false, 1.5, 1.5, .125},
     {"tanh", tanh_case, 0, 20, 20, false, 1, 1, .125},
+    {"embed", embed_case, 1, 1, 4, false, 2, 4, .5},
+    {"embed_sequences", embed_case, 2, 1, 12, false, 2, 12, .5},
+    {"gather_rows", gather_case, 0, 1, 7, false, 2, 7, .5},
     {"gate", gate_case, 4, 1, 9, false, 9.0 / 4, 9, .5},
     {"gate_dense", gate_case, 2, 1, 1, false, 9.0 / 4, 1, .5},
     {"batchnorm", batchnorm_case, 0, 4, 54, false, 4, 162, .125},
@@ -356,11 +380,12 @@ static void fill_floats(float *x, int64_t count, uint64_t seed, bool apart, floa
     }
 }
 
-static void fill_labels(int32_t *labels, int64_t count, uint64_t seed)
+/* Of which one may be padding. */
+static void fill_labels(int32_t *labels, int64_t count, uint64_t seed, bool with_padding)
 {
     pod_rng r = pod_rng_at(seed, (pod_place){.stream = POD_STREAM_TEST, .layer = 2});
     for (int64_t i = 0; i < count; i++)
-        labels[i] = i == 1 ? -1 : (int32_t)pod_rng_below(&r, N_CLASSES);
+        labels[i] = with_padding && i == 1 ? -1 : (int32_t)pod_rng_below(&r, N_CLASSES);
 }
 
 void op_fill(pod_interp *it, const pod_graph *g, uint64_t seed, bool apart)
@@ -376,7 +401,8 @@ void op_fill(pod_interp *it, const pod_graph *g, uint64_t seed, bool apart)
         const pod_value v = pod_graph_input(g, i)->value;
         const int64_t count = pod_shape_count(&pod_graph_type(g, v)->shape);
         if (pod_graph_type(g, v)->dtype == POD_I32)
-            fill_labels(pod_interp_data(it, v), count, seed);
+            fill_labels(pod_interp_data(it, v), count, seed,
+                        strcmp(pod_graph_input(g, i)->name, "labels") == 0);
         else
             fill_floats(pod_interp_data(it, v), count, seed * 64 + 63, false, 0.25f);
     }

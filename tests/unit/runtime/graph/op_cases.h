@@ -73,7 +73,8 @@ op_graph op_graph_fuse(op_graph *og, uint32_t cpu, int *n_fused);
 
 /* Fills variables and inputs with numbers that bfloat16 holds: in [-1, 1), or as the case wants
  * them; moving variances in [1/2, 3/2); the weights of a loss in [-1/4, 3/4), so that their sums do
- * not vanish; labels from -1 to one below the classes of `g`'s softmax. */
+ * not vanish; int32 from 0 to one below the classes of `g`'s softmax, one of
+ * the input "labels" -1. */
 void op_fill(pod_interp *it, const pod_graph *g, uint64_t seed, bool apart);
 
 #endif

@@ -99,6 +99,28 @@ static op_graph squeezed_graph(precision p)
     return og;
 }
 
+/* A table that is looked up twice and projected onto: three gradients of one variable. */
+static op_graph tied_graph(precision p)
+{
+    op_graph og = {0};
+    POD_CHECK_OK(pod_arena_create(NULL, &og.arena));
+    POD_CHECK_OK(pod_graph_create(og.arena, &og.g));
+    pod_graph *g = og.g;
+    pod_value table = pod_weight(g, "table", (pod_shape){2, {9, 7}}, (pod_init){POD_INIT_NORMAL, 1},
+                                 POD_ROLE_WEIGHT);
+    pod_value x = pod_embed_rows(
+        g, pod_input(g, "a", pod_type_of(POD_I32, 1, (const int64_t[]){6}), 0), table, p.in_conv);
+    pod_value y = pod_embed_rows(
+        g, pod_input(g, "b", pod_type_of(POD_I32, 1, (const int64_t[]){6}), 0), table, p.in_conv);
+    x = pod_matmul(g, pod_add(g, x, y), pod_cast(g, table, p.in_conv),
+                   (pod_matmul_attr){.trans_b = true, .c_dtype = POD_F32});
+    og.r = pod_input(g, "r", *pod_graph_type(g, x), 0);
+    og.loss = pod_test_weigh(g, x, og.r);
+    og.grad = POD_ARENA_NEW(og.arena, pod_value, pod_graph_n_variables(g));
+    POD_CHECK_OK(pod_pass_grad(g, og.loss, og.grad));
+    return og;
+}
+
 /* |got - want| / |want| of what a variable's gradient is in both */
 static double gradient_distance(const op_graph *got, pod_interp *got_it, const op_graph *want,
                                 pod_interp *want_it, int variable)
@@ -176,6 +198,11 @@ void op_fused_agree_with_plain(void)
             POD_CHECK(has_node(squeezed.g, "gate_mean_grad", 3), "no gate is fused");
             POD_CHECK(has_node(squeezed.g, "depthwise2d_sums", 2), "no depthwise sums");
             POD_CHECK(reads_no_cast(&squeezed), "batch norm reads a cast");
+            op_graph_close(&og);
+            og = tied_graph(all[k]);
+            const op_graph tied = check_fused(&og, all[k].in_conv, op_target_cpu(t), 2);
+            POD_CHECK(has_node(tied.g, "embed_grad", 3) && !has_node(tied.g, "embed_grad", 2),
+                      "gradients of a table are added apart");
             op_graph_close(&og);
         }
 }

@@ -71,6 +71,38 @@ static void relu_ints(pod_graph *g) { pod_relu(g, INTS(g, POD_U8, 4, 4)); }
 static void gelu_ints(pod_graph *g) { pod_gelu(g, INTS(g, POD_I32, 4, 4), POD_GELU_TANH); }
 static void gelu_form(pod_graph *g) { pod_gelu(g, F32(g, "x", 4), POD_N_GELU_FORMS); }
 static void tanh_ints(pod_graph *g) { pod_tanh(g, INTS(g, POD_U8, 4)); }
+static void embed_float_ids(pod_graph *g)
+{
+    pod_embed_rows(g, F32(g, "ids", 4), F32(g, "table", 5, 3), POD_F32);
+}
+static void embed_bf16_table(pod_graph *g)
+{
+    pod_embed_rows(g, INTS(g, POD_I32, 4), pod_cast(g, F32(g, "table", 5, 3), POD_BF16), POD_F32);
+}
+static void embed_vector(pod_graph *g)
+{
+    pod_embed_rows(g, INTS(g, POD_I32, 4), F32(g, "table", 5), POD_F32);
+}
+static void embed_to_ints(pod_graph *g)
+{
+    pod_embed_rows(g, INTS(g, POD_I32, 4), F32(g, "table", 5, 3), POD_I32);
+}
+static void embed_dims(pod_graph *g)
+{
+    pod_embed_rows(g, INTS(g, POD_I32, 1, 1, 1, 1, 1), F32(g, "table", 5, 3), POD_F32);
+}
+static void gather_sequences(pod_graph *g)
+{
+    pod_gather_rows(g, F32(g, "x", 4, 5, 3), INTS(g, POD_I32, 3, 2));
+}
+static void gather_matrix(pod_graph *g)
+{
+    pod_gather_rows(g, F32(g, "x", 4, 3), INTS(g, POD_I32, 4, 2));
+}
+static void gather_floats(pod_graph *g)
+{
+    pod_gather_rows(g, F32(g, "x", 4, 5, 3), F32(g, "places", 4, 2));
+}
 static void add_shapes(pod_graph *g) { pod_add(g, F32(g, "a", 4, 3), F32(g, "b", 3, 4)); }
 static void add_types(pod_graph *g)
 {
@@ -184,6 +216,15 @@ static const struct {
     {gelu_ints, POD_E_SHAPE, "gelu: x is i32 (4, 4), need f32 or bf16"},
     {gelu_form, POD_E_INVALID, "gelu: form 2, need POD_GELU_TANH or POD_GELU_ERF"},
     {tanh_ints, POD_E_SHAPE, "tanh: x is u8 (4)"},
+    {embed_float_ids, POD_E_SHAPE, "embed: ids is f32 (4), need i32"},
+    {embed_bf16_table, POD_E_SHAPE, "the table is bf16 (5, 3), need f32"},
+    {embed_vector, POD_E_SHAPE, "the table is f32 (5), need 2 dimensions"},
+    {embed_to_ints, POD_E_SHAPE, "the result is i32 (4, 3), need f32 or bf16"},
+    {embed_dims, POD_E_SHAPE, "ids is i32 (1, 1, 1, 1, 1), need 1 to 4 dimensions"},
+    {gather_sequences, POD_E_SHAPE,
+     "places are i32 (3, 2), x is f32 (4, 5, 3): need as many sequences"},
+    {gather_matrix, POD_E_SHAPE, "x is f32 (4, 3), need 3 dimensions"},
+    {gather_floats, POD_E_SHAPE, "places is f32 (4, 2), need i32"},
     {add_shapes, POD_E_SHAPE, "a is f32 (4, 3), b is f32 (3, 4)"},
     {add_types, POD_E_SHAPE, "a is f32 (4, 3), b is bf16 (4, 3)"},
     {bias_length, POD_E_SHAPE,

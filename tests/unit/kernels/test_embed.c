@@ -1,0 +1,133 @@
+/* Rows by number: every set against plain loops that add in the order of the header, to the bit. */
+#include <stdlib.h>
+
+#include "kernels/embed/embed.h"
+#include "tests/unit/kernels/kernel_test.h"
+
+enum { FEW, SPREAD, ALL_SAME, ENDS, N_PATTERNS }; /* of numbers below `rows` */
+
+static tensor numbers(int pattern, int64_t count, int64_t rows)
+{
+    tensor x = tensor_new(POD_I32, count);
+    int32_t *id = x.data;
+    for (int64_t i = 0; i < count; i++)
+        id[i] = (int32_t)(pattern == FEW        ? i % 3 % rows
+                          : pattern == SPREAD   ? i * 7919 % rows
+                          : pattern == ALL_SAME ? rows - 1
+                                                : i % 2 * (rows - 1));
+    return x;
+}
+
+static const char *name_of(const pod_embed *k, const char *what, pod_dtype t, int pattern,
+                           int64_t n, int64_t h)
+{
+    return pod_test_text("%s %s %s, numbers %d, (%lld, %lld)", k->name, what, pod_dtype_name(t),
+                         pattern, (long long)n, (long long)h);
+}
+
+static void check_lookup(const pod_embed *k, int pattern, pod_dtype t, int64_t n, int64_t v,
+                         int64_t h)
+{
+    TENSOR id = numbers(pattern, n, v), table = tensor_random(1, POD_F32, v * h);
+    TENSOR y = tensor_new(t, n * h), want = tensor_new(t, n * h);
+    tensor_sprinkle(&table);
+    for (int64_t i = 0; i < n * h; i++)
+        pod_test_put(t, want.data, i, tensor_get(&table, ((int32_t *)id.data)[i / h] * h + i % h));
+    k->lookup(n, h, id.data, table.data, t, y.data);
+    tensor_check_same(name_of(k, "lookup", t, pattern, n, h), &y, &want);
+}
+
+/* Alone, with more, and in its memory. */
+static void check_lookup_grad(const pod_embed *k, int pattern, pod_dtype t, int64_t n, int64_t v,
+                              int64_t h)
+{
+    const char *name = name_of(k, "lookup_grad", t, pattern, n, h);
+    TENSOR id = numbers(pattern, n, v), dy = tensor_random(2, t, n * h);
+    TENSOR more = tensor_random(3, POD_F32, v * h), got = tensor_new(POD_F32, v * h);
+    TENSOR alone = tensor_new(POD_F32, v * h), added = tensor_copy(&more);
+    tensor_sprinkle(&dy);
+    memset(alone.data, 0, tensor_bytes(&alone));
+    for (int64_t i = 0; i < n * h; i++) {
+        const int64_t at = ((int32_t *)id.data)[i / h] * h + i % h;
+        ((float *)alone.data)[at] += (float)tensor_get(&dy, i);
+        ((float *)added.data)[at] += (float)tensor_get(&dy, i);
+    }
+    k->lookup_grad(n, v, h, id.data, t, dy.data, NULL, got.data);
+    tensor_check_same(name, &got, &alone);
+    k->lookup_grad(n, v, h, id.data, t, dy.data, more.data, got.data);
+    tensor_check_same(name, &got, &added);
+    k->lookup_grad(n, v, h, id.data, t, dy.data, more.data, more.data);
+    tensor_check_same(name, &more, &added);
+}
+
+static void check_gather(const pod_embed *k, int pattern, pod_dtype t, pod_gather_shape s)
+{
+    const char *name = name_of(k, "gather", t, pattern, s.n * s.p, s.h);
+    const int64_t n_x = s.n * s.s * s.h, n_y = s.n * s.p * s.h;
+    TENSOR place = numbers(pattern, s.n * s.p, s.s), x = tensor_random(4, t, n_x);
+    TENSOR y = tensor_new(t, n_y), want_y = tensor_new(t, n_y), dy = tensor_random(5, t, n_y);
+    TENSOR dx = tensor_new(t, n_x), want_dx = tensor_new(t, n_x), sum = tensor_new(POD_F32, n_x);
+    memset(sum.data, 0, tensor_bytes(&sum));
+    for (int64_t i = 0; i < n_y; i++) {
+        const int64_t row = i / s.h, from = row / s.p * s.s + ((int32_t *)place.data)[row];
+        pod_test_put(t, want_y.data, i, tensor_get(&x, from * s.h + i % s.h));
+        ((float *)sum.data)[from * s.h + i % s.h] += (float)tensor_get(&dy, i);
+    }
+    for (int64_t i = 0; i < n_x; i++) pod_test_put(t, want_dx.data, i, tensor_get(&sum, i));
+    k->gather(&s, t, place.data, x.data, y.data);
+    tensor_check_same(name, &y, &want_y);
+    k->gather_grad(&s, t, place.data, dy.data, dx.data);
+    tensor_check_same(name, &dx, &want_dx);
+}
+
+static void test_tables(void)
+{
+    static const int64_t shapes[][3] = {{0, 3, 5},  {1, 1, 1},    {7, 5, 16},  {40, 9, 33},
+                                        {5, 4, 64}, {30, 20, 17}, {3, 2, 1100}};
+    EACH_SET(embed, set)
+        for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++)
+            for (int pattern = 0; pattern < N_PATTERNS; pattern++) {
+                const int64_t *s = shapes[i / 2];
+                check_lookup(set, pattern, i % 2 ? POD_BF16 : POD_F32, s[0], s[1], s[2]);
+                check_lookup_grad(set, pattern, i % 2 ? POD_BF16 : POD_F32, s[0], s[1], s[2]);
+            }
+}
+
+static void test_sequences(void)
+{
+    static const pod_gather_shape shapes[] = {{0, 4, 2, 8},   {1, 1, 1, 1}, {2, 5, 7, 16},
+                                              {3, 6, 2, 33},  {1, 3, 0, 4}, {2, 20, 20, 40},
+                                              {1, 2, 3, 2065}};
+    EACH_SET(embed, set)
+        for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++)
+            for (int pattern = 0; pattern < N_PATTERNS; pattern++)
+                check_gather(set, pattern, i % 2 ? POD_BF16 : POD_F32, shapes[i / 2]);
+}
+
+/* Small wholes among large ones: another order of the terms would give another sum. */
+static void test_order_of_terms(void)
+{
+    const int32_t id[4] = {1, 1, 1, 1};
+    const float dy[4] = {0x1p24f, 1, 1, -0x1p24f}, reversed[4] = {-0x1p24f, 1, 1, 0x1p24f};
+    EACH_SET(embed, set) {
+        float got[2], backward[2];
+        set->lookup_grad(4, 2, 1, id, POD_F32, dy, NULL, got);
+        set->lookup_grad(4, 2, 1, id, POD_F32, reversed, NULL, backward);
+        CU_ASSERT(got[0] == 0 && got[1] == 0 && backward[1] == 2);
+    }
+}
+
+static void test_numbers_are_checked(void)
+{
+    const int32_t id[] = {0, 4, 5}, negative[] = {3, -1};
+    POD_CHECK_OK(pod_embed_check("ids", 2, id, 5));
+    POD_CHECK_OK(pod_embed_check("ids", 0, NULL, 5));
+    POD_CHECK_FAILS(pod_embed_check("F.h5: /train/ids", 3, id, 5), POD_E_FORMAT,
+                    "F.h5: /train/ids: number 2 of 3 is 5, need 0 to 4");
+    POD_CHECK_FAILS(pod_embed_check("ids", 2, negative, 5), POD_E_FORMAT,
+                    "ids: number 1 of 2 is -1, need 0 to 4");
+}
+
+POD_TEST_SUITE("embed", {"tables", test_tables}, {"sequences", test_sequences},
+               {"order_of_terms", test_order_of_terms},
+               {"numbers_are_checked", test_numbers_are_checked});
