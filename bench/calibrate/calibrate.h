@@ -6,7 +6,7 @@
 #include "bench/command.h"
 #include "runtime/exec/exec.h"
 #include "runtime/machine/machine.h"
-#include "runtime/train/network.h"
+#include "runtime/task/network.h"
 
 typedef enum pod_probe_kind {
     POD_PROBE_RESIDUAL,

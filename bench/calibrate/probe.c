@@ -5,6 +5,7 @@
 #include "kernels/base/cpu.h"
 #include "kernels/base/rng.h"
 #include "runtime/core/spread.h"
+#include "runtime/data/image_samples.h"
 #include "runtime/ops/ops.h"
 
 /* ---- the networks ---------------------------------------------------------------------------- */
@@ -153,16 +154,15 @@ static pod_value dense_layers(pod_graph *g, const pod_probe *p, pod_value x)
     return pod_relu(g, dense(g, "hidden3", x, p->channels / 2));
 }
 
-static pod_value build(const void *ctx, pod_graph *g, pod_value images, pod_value draws,
-                       int64_t n_classes, bool train)
+static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in *in)
 {
-    (void)train;
     const pod_probe *p = ctx;
-    if (pod_graph_failed(g)) return (pod_value){0};
-    pod_value x =
-        p->kind == POD_PROBE_DENSE ? dense_layers(g, p, images) : image_layers(g, p, images, draws);
-    x = dense(g, "logits", x, n_classes);
-    return pod_cast(g, x, POD_F32);
+    const pod_value images = in->field[POD_FIELD_IMAGES];
+    if (pod_graph_failed(g)) return (pod_network_out){{0}};
+    pod_value x = p->kind == POD_PROBE_DENSE ? dense_layers(g, p, images)
+                                             : image_layers(g, p, images, in->draws);
+    x = dense(g, "logits", x, in->data->n_classes);
+    return (pod_network_out){pod_cast(g, x, POD_F32)};
 }
 
 /* ---- some steps of one ----------------------------------------------------------------------- */
@@ -216,7 +216,8 @@ static pod_status set_up(pod_probing *q, const pod_machine *m, int64_t batch, si
                                        .beta2 = 0.999f,
                                        .rho = 0.9f,
                                        .epsilon = 1e-3f}};
-    const pod_network net = {.name = "probe", .build = build, .ctx = p};
+    const pod_network net = {
+        .name = "probe", .task = &pod_task_image_classification, .build = build, .ctx = p};
     POD_TRY(pod_network_compile(&net, &q->setup, &data, true, &target, q->arena, &q->program));
     POD_TRY(pod_store_create(q->program, 0, 1, &q->store));
     return pod_exec_open(q->program, q->store, q->comm, q->clock, &q->exec);
@@ -237,8 +238,8 @@ static pod_status feed(pod_probing *q)
         labels[i] = (int32_t)(i % N_CLASSES);
         draws[i] = (int32_t)pod_rng_u32(&rng);
     }
-    pod_exec_feed(q->exec, POD_NET_IMAGES, images);
-    pod_exec_feed(q->exec, POD_NET_LABELS, labels);
+    pod_exec_feed(q->exec, POD_FIELD_IMAGES, images);
+    pod_exec_feed(q->exec, POD_FIELD_LABELS, labels);
     pod_exec_feed(q->exec, pod_program_find_input(q->program, "draws"), draws);
     pod_exec_feed(q->exec, pod_program_find_input(q->program, "lr"), &lr);
     pod_exec_feed(q->exec, pod_program_find_input(q->program, "step"), &step);

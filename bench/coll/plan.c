@@ -7,7 +7,7 @@
 #include "kernels/base/parse.h"
 #include "runtime/core/words.h"
 #include "runtime/machine/machine_net.h"
-#include "runtime/train/setup.h"
+#include "runtime/task/setup.h"
 
 enum { MAX_SIZES = 10000 };
 

@@ -195,7 +195,8 @@ pod_rank_memory pod_planned_rank_memory(const pod_planned *p, const pod_program 
 {
     pod_setup setup = p->setup;
     setup.batch = batch;
-    return pod_rank_memory_of(&setup, p->dataset ? &p->dataset->info : &p->data, program, NULL);
+    return pod_rank_memory_of(&setup, p->net.task, p->dataset ? &p->dataset->info : &p->data,
+                              program, NULL);
 }
 
 const char *pod_planned_source(const pod_planned *p)

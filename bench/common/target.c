@@ -8,6 +8,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"
 #include "runtime/core/words.h"
+#include "runtime/data/image_samples.h"
 
 /* ---- the network ---- */
 
@@ -18,22 +19,22 @@ enum {
 #undef POD_MODEL
 };
 
-static pod_value build(const void *ctx, pod_graph *g, pod_value images, pod_value draws,
-                       int64_t n_classes, bool train)
+static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in *in)
 {
     const pod_network_choice *choice = ctx;
     const pod_setup *s = choice->setup;
-    pod_model_args args = {.n_classes = n_classes,
-                           .train = train,
+    pod_model_args args = {.n_classes = in->data->n_classes,
+                           .train = in->train,
                            .bn_momentum = s->bn_momentum,
                            .bn_epsilon = s->bn_epsilon,
                            .bf16_products = s->bf16_products,
-                           .draws = draws,
+                           .draws = in->draws,
                            .dropout = s->dropout,
                            .survival = s->survival,
                            .width = s->width,
                            .depth = s->depth};
-    return choice->model->build(g, choice->model->param, images, &args);
+    const pod_value images = in->field[POD_FIELD_IMAGES];
+    return (pod_network_out){choice->model->build(g, choice->model->param, images, &args)};
 }
 
 static pod_status fail_unknown(const char *name)
@@ -67,7 +68,8 @@ pod_status pod_network_choose(const pod_setup *s, pod_network_choice *choice, po
     if (!model) return fail_unknown(s->model);
     POD_TRY(check_scaling(model, s));
     *choice = (pod_network_choice){.model = model, .setup = s};
-    *out = (pod_network){.name = model->name, .build = build, .ctx = choice};
+    *out = (pod_network){
+        .name = model->name, .task = &pod_task_image_classification, .build = build, .ctx = choice};
     return POD_OK;
 }
 

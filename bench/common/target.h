@@ -8,7 +8,7 @@
 #include "runtime/config/config.h"
 #include "runtime/machine/machine.h"
 #include "runtime/ops/op.h"
-#include "runtime/train/network.h"
+#include "runtime/task/network.h"
 
 typedef struct pod_network_choice { /* context of the network's builder */
     const pod_model *model;

@@ -120,16 +120,12 @@ static pod_status print_stages(const layers *l, double total)
     return pod_table_finish(t, stdout, "");
 }
 
-static pod_status build(pod_explain *e, pod_planned *r, pod_graph **out)
+/* Whether a node is of the network: not what the task does with its input, its loss and its sums. */
+static bool is_layer(const pod_graph *g, const pod_node *n)
 {
-    pod_graph *g;
-    POD_TRY(pod_graph_create(e->arena, &g));
-    const int64_t dim[] = {r->setup.batch, r->data.height, r->data.width, r->data.channels};
-    pod_value images = pod_input(g, "images", pod_type_of(r->setup.precision, 4, dim), 0);
-    r->net.build(r->net.ctx, g, images, (pod_value){0}, r->data.n_classes, false);
-    POD_TRY(pod_graph_finish(g));
-    *out = g;
-    return POD_OK;
+    if (n->op->kind == POD_OP_INPUT || n->op->kind == POD_OP_VARIABLE) return false;
+    return n->op != pod_op_named.normalize &&
+           pod_graph_type(g, pod_node_out(n, 0))->shape.n_dims > 0;
 }
 
 static void print_models(void)
@@ -146,13 +142,13 @@ pod_status pod_explain_model(pod_explain *e)
     pod_planned *r = &e->planned;
     pod_graph *g = NULL;
     POD_TRY(pod_explain_plan(e));
-    POD_TRY(build(e, r, &g));
+    POD_TRY(pod_network_graph(&r->net, &r->setup, &r->data, false, e->arena, &g));
     layers l = {.at = POD_ARENA_NEW(e->arena, layer, pod_graph_n_nodes(g))};
     if (!l.at) return POD_E_NOMEM;
     double total = 0;
     for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
         const pod_node *n = pod_graph_node(g, i);
-        if (n->op->kind == POD_OP_INPUT || n->op->kind == POD_OP_VARIABLE) continue;
+        if (!is_layer(g, n)) continue;
         add_node(g, n, r->setup.batch, &l);
         total += multiply_adds(g, n, r->setup.batch);
     }

@@ -28,16 +28,15 @@ static void begin(FILE *to, int height)
 
 static const struct {
     const char *axes;
-    bool is_accuracy;
-} curves[] = {
-    [POD_PLOT_BY_TIME] = {"set xlabel 'seconds, clock wall'\nset ylabel 'test accuracy'\n", true},
-    [POD_PLOT_BY_EPOCH] = {"set xlabel 'epochs'\nset ylabel 'test accuracy'\n", true},
-    [POD_PLOT_LOSS] = {"set xlabel 'steps'\nset ylabel 'loss of the training batch'\n"
-                       "set logscale y\n",
-                       false},
-    [POD_PLOT_STEP] = {"set xlabel 'steps'\nset ylabel 'ms a step, clock wall'\n"
-                       "set yrange [0:*]\n",
-                       false}};
+    bool is_metric;
+} curves[] = {[POD_PLOT_BY_TIME] = {"set xlabel 'seconds, clock wall'\n", true},
+              [POD_PLOT_BY_EPOCH] = {"set xlabel 'epochs'\n", true},
+              [POD_PLOT_LOSS] = {"set xlabel 'steps'\nset ylabel 'loss of the training batch'\n"
+                                 "set logscale y\n",
+                                 false},
+              [POD_PLOT_STEP] = {"set xlabel 'steps'\nset ylabel 'ms a step, clock wall'\n"
+                                 "set yrange [0:*]\n",
+                                 false}};
 
 static const pod_report_curve *curve_of(const pod_report_run *r, pod_report_plot which)
 {
@@ -74,7 +73,7 @@ static void print_targets(const pod_report_run run[], int n, FILE *to)
     }
 }
 
-/* Both axes begin at 0, but those of accuracy and loss. */
+/* Both axes begin at 0, but those of metric and loss. */
 static void print_ranges(const pod_report_run run[], int n, pod_report_plot which, FILE *to)
 {
     pod_plot_span x = pod_plot_span_start(), y = x;
@@ -82,7 +81,7 @@ static void print_ranges(const pod_report_run run[], int n, pod_report_plot whic
     if (which == POD_PLOT_STEP) pod_plot_span_add(&y, 0);
     for (int i = 0; i < n; i++) {
         const pod_report_curve *c = curve_of(&run[i], which);
-        if (curves[which].is_accuracy) pod_plot_span_add(&y, run[i].target);
+        if (curves[which].is_metric) pod_plot_span_add(&y, run[i].target);
         for (int k = 0; k < c->n; k++) {
             if (!can_draw(which, c->y[k])) continue;
             pod_plot_span_add(&x, c->x[k]);
@@ -90,10 +89,20 @@ static void print_ranges(const pod_report_run run[], int n, pod_report_plot whic
         }
     }
     pod_plot_range(to, 'x', false, x);
-    if (curves[which].is_accuracy) /* none is above 1 */
+    if (curves[which].is_metric && y.high <= 1) /* a share, mostly */
         fprintf(to, "set yrange [%.6g:%.6g]\n", fmax(0, y.low - 0.01), fmin(1, y.high + 0.01));
     else
         pod_plot_range(to, 'y', which == POD_PLOT_LOSS, y);
+}
+
+/* What the runs measure, if all measure the same. */
+static void print_metric(const pod_report_run run[], int n, FILE *to)
+{
+    char name[NAME_BYTES], text[NAME_BYTES];
+    bool is_one = true;
+    for (int i = 1; i < n; i++) is_one = is_one && strcmp(run[i].metric, run[0].metric) == 0;
+    snprintf(text, sizeof text, "test %s", is_one ? run[0].metric : "metric");
+    fprintf(to, "set ylabel %s\n", pod_plot_quote(text, name, sizeof name));
 }
 
 static bool print_curves(const pod_report_run run[], int n, pod_report_plot which, FILE *to)
@@ -104,18 +113,19 @@ static bool print_curves(const pod_report_run run[], int n, pod_report_plot whic
     if (n_drawn == 0) return false;
     begin(to, PLOT_HEIGHT);
     fprintf(to, "set xrange [0:*]\n%sset offsets 0, 0, %s\n", curves[which].axes,
-            curves[which].is_accuracy ? "0.01, 0.01" : "0, 0");
+            curves[which].is_metric ? "0.01, 0.01" : "0, 0");
+    if (curves[which].is_metric) print_metric(run, n, to);
     print_ranges(run, n, which, to);
     fputs("plot", to);
     n_drawn = 0;
     for (int i = 0; i < n; i++) {
         if (count_drawn(curve_of(&run[i], which), which) == 0) continue;
         fprintf(to, "%s '-' with %s linecolor rgb '%s' dashtype %d title %s", n_drawn++ ? "," : "",
-                curves[which].is_accuracy ? "linespoints pointtype 7 pointsize 0.4" : "lines",
+                curves[which].is_metric ? "linespoints pointtype 7 pointsize 0.4" : "lines",
                 colors[i % N_COLORS], i / N_COLORS % 4 + 1,
                 pod_plot_quote(run[i].folder, name, sizeof name));
     }
-    if (curves[which].is_accuracy) print_targets(run, n, to);
+    if (curves[which].is_metric) print_targets(run, n, to);
     fputc('\n', to);
     for (int i = 0; i < n; i++) {
         const pod_report_curve *c = curve_of(&run[i], which);

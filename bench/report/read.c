@@ -11,14 +11,20 @@
 #include "runtime/core/file.h"
 #include "runtime/core/places.h"
 
-enum { ACCURACY = -1, MAX_BYTES = 1 << 30, MOST_POINTS = 500 }; /* of a curve of steps */
+enum {
+    METRIC = -1,
+    KEY_BYTES = 96,
+    MAX_BYTES = 1 << 30,
+    MOST_POINTS = 500
+}; /* of a curve of steps */
 
 typedef struct result {
     const char *within,
-        *key;         /* an object of run.json, NULL: run.json itself; and what it has there */
+        *key;         /* an object of run.json, NULL: run.json itself; and what it has there, before
+                         the name of the metric if it ends with _ */
     const char *name; /* on the page */
     double scale;     /* 0: a text */
-    int places;       /* ACCURACY: as many as tell it from the target */
+    int places;       /* METRIC: as many as tell it from the target */
 } result;
 
 static const result results[] = {
@@ -34,9 +40,10 @@ static const result results[] = {
     {NULL, "global_batch", "global batch", 1, 0},
     {NULL, "optimizer", "optimizer", 0, 0},
     {NULL, "seed", "seed", 1, 0},
-    {NULL, "target", "target accuracy", 1, ACCURACY},
-    {NULL, "eval_accuracy", "accuracy", 1, ACCURACY},
-    {NULL, "best_eval_accuracy", "best accuracy", 1, ACCURACY},
+    {NULL, "metric", "metric", 0, 0},
+    {NULL, "target", "metric, target", 1, METRIC},
+    {NULL, "eval_", "metric, last", 1, METRIC},
+    {NULL, "best_eval_", "metric, best", 1, METRIC},
     {NULL, "epochs", "epochs", 1, 2},
     {NULL, "steps", "steps", 1, 0},
     {NULL, "time_to_target_s", "time to target, s", 1, 2},
@@ -56,12 +63,26 @@ enum { N_RESULTS = sizeof results / sizeof results[0] };
 
 /* ---- run.json ---- */
 
+/* Records of earlier versions name none. */
+static const char *metric_of(const cJSON *run)
+{
+    const cJSON *metric = pod_run_json_item(run, "metric");
+    return cJSON_IsString(metric) ? metric->valuestring : "accuracy";
+}
+
+static double metric_number(const cJSON *run, const char *before)
+{
+    char key[KEY_BYTES];
+    snprintf(key, sizeof key, "%s%s", before, metric_of(run));
+    return pod_run_json_number(run, key);
+}
+
 static int places_of(const result *r, const cJSON *run)
 {
-    if (r->places != ACCURACY) return r->places;
+    if (r->places != METRIC) return r->places;
     const double target = pod_run_json_number(run, "target");
-    const int last = pod_places_apart(pod_run_json_number(run, "eval_accuracy"), target);
-    const int best = pod_places_apart(pod_run_json_number(run, "best_eval_accuracy"), target);
+    const int last = pod_places_apart(metric_number(run, "eval_"), target);
+    const int best = pod_places_apart(metric_number(run, "best_eval_"), target);
     return last > best ? last : best;
 }
 
@@ -72,7 +93,9 @@ const char *pod_report_result(pod_arena *a, const pod_report_run *run, int i)
     const result *r = &results[i];
     const cJSON *o = r->within ? pod_run_json_item(run->record, r->within) : run->record;
     const cJSON *value = pod_run_json_item(o, r->key);
-    double x = pod_run_json_number(o, r->key);
+    const bool is_metric = r->key[strlen(r->key) - 1] == '_';
+    double x = is_metric ? metric_number(o, r->key) : pod_run_json_number(o, r->key);
+    if (strcmp(r->key, "metric") == 0) return metric_of(o);
     if (r->scale == 0) return cJSON_IsString(value) ? value->valuestring : "-";
     if (strcmp(r->key, "runtime_goodput") == 0 && !isnan(run->runtime_goodput))
         x = run->runtime_goodput;
@@ -88,19 +111,20 @@ const char *pod_report_setting(pod_arena *a, const pod_report_run *run, const ch
 
 static pod_status take_evaluations(pod_arena *a, const cJSON *evaluations, pod_report_run *out)
 {
+    const char *name = out->metric;
     const int n_all = cJSON_GetArraySize(evaluations);
     double *time_s = POD_ARENA_NEW(a, double, n_all), *epochs = POD_ARENA_NEW(a, double, n_all);
-    double *accuracy = POD_ARENA_NEW(a, double, n_all);
+    double *metric = POD_ARENA_NEW(a, double, n_all);
     int n = 0;
-    if (!time_s || !epochs || !accuracy) return POD_E_NOMEM;
+    if (!time_s || !epochs || !metric) return POD_E_NOMEM;
     for (const cJSON *e = evaluations ? evaluations->child : NULL; e; e = e->next) {
         time_s[n] = pod_run_json_number(e, "time_s");
         epochs[n] = pod_run_json_number(e, "epochs");
-        accuracy[n] = pod_run_json_number(e, "accuracy");
-        n += !isnan(time_s[n]) && !isnan(epochs[n]) && !isnan(accuracy[n]);
+        metric[n] = pod_run_json_number(e, name);
+        n += !isnan(time_s[n]) && !isnan(epochs[n]) && !isnan(metric[n]);
     }
-    out->by_time = (pod_report_curve){time_s, accuracy, n};
-    out->by_epoch = (pod_report_curve){epochs, accuracy, n};
+    out->by_time = (pod_report_curve){time_s, metric, n};
+    out->by_epoch = (pod_report_curve){epochs, metric, n};
     return POD_OK;
 }
 
@@ -125,6 +149,7 @@ static pod_status take_parts(pod_arena *a, const cJSON *o, pod_report_part **out
 
 static pod_status take_record(pod_arena *a, const cJSON *run, pod_report_run *out)
 {
+    out->metric = metric_of(run);
     out->target = pod_run_json_number(run, "target");
     POD_TRY(take_evaluations(a, pod_run_json_item(run, "evaluations"), out));
     return take_parts(a, pod_run_json_item(run, "phase_share"), &out->phase, &out->n_phases);

@@ -23,10 +23,11 @@ typedef struct pod_report_part { /* one share of a stacked bar */
 typedef struct pod_report_run { /* in the arena of the read */
     const char *folder;
     cJSON *record;               /* run.json */
+    const char *metric;          /* the name of the first one */
     double target;               /* NaN: none */
     double runtime_goodput;      /* of the whole job, from goodput.json if it is newer; NaN: none */
-    pod_report_curve by_time;    /* test accuracy by seconds */
-    pod_report_curve by_epoch;   /* test accuracy by epochs */
+    pod_report_curve by_time;    /* the metric of the test set by seconds */
+    pod_report_curve by_epoch;   /* the same by epochs */
     pod_report_curve loss, step; /* training loss; milliseconds; by step */
     pod_report_part *phase, *category; /* shares of a step; of all ranks' time */
     int n_phases, n_categories;

@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "runtime/data/glyphs.h"
+#include "runtime/data/image_samples.h"
 #include "runtime/machine/machine_net.h"
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
 double pod_batch_s(const pod_machine *m, const char *data, const pod_program *p)
 {
-    const pod_slot *images = &p->slot[p->input[POD_NET_IMAGES].value.id];
+    const pod_slot *images = &p->slot[p->input[POD_FIELD_IMAGES].value.id];
     const pod_shape *shape = &images->type.shape;
     const double bytes = (double)images->bytes * p->repeat.count,
                  pixels = bytes / (double)shape->dim[shape->n_dims - 1];

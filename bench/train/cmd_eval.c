@@ -1,7 +1,8 @@
-/* minipod eval: the accuracy of a checkpoint on the test split, on all ranks. What its network is,
+/* minipod eval: the metrics of a checkpoint on the test split, on all ranks. What its network is,
  * and what of it is evaluated, is as it was trained unless the settings say otherwise. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "bench/as_trained.h"
 #include "bench/common/record.h"
@@ -25,6 +26,7 @@ typedef struct job {
     const pod_program *program;
     pod_store *store;
     pod_exec *exec;
+    pod_samples samples;
     pod_loader *loader;
     pod_predictions *predictions; /* NULL: nobody asked for them */
     pod_snapshot from;
@@ -77,7 +79,8 @@ static pod_status open_own(job *j)
     POD_TRY(pod_network_compile(&j->network, &eval, &seen, false, &host, j->arena, &j->program));
     POD_TRY(pod_store_create(j->program, rank, s->seed, &j->store));
     const pod_loader_options batches = pod_setup_loader(&eval, false, rank, size);
-    return pod_loader_open(j->data, POD_SPLIT_TEST, &batches, &j->loader);
+    POD_TRY(j->network.task->samples(s, j->data, false, j->arena, &j->samples));
+    return pod_loader_open(&j->samples, &batches, &j->loader);
 }
 
 static pod_status open_predictions(job *j)
@@ -111,22 +114,38 @@ static pod_status evaluate(job *j)
     POD_TRY(pod_exec_open(j->program, j->store, comm, j->call->clock, &j->exec));
     POD_TRY(open_predictions(j));
     pod_time begin = pod_clock_now(&j->call->clock);
-    POD_TRY(pod_evaluate(j->exec, j->loader, j->data->info.n_samples[POD_SPLIT_TEST], comm,
+    const pod_feed feed = pod_feed_of(j->exec, j->program, j->loader, &j->samples.form);
+    POD_TRY(pod_evaluate(j->network.task, &feed, j->data->info.n_samples[POD_SPLIT_TEST], comm,
                          j->from.step, j->predictions, &j->result));
-    if (j->data->is_unlabelled) j->result.loss = j->result.accuracy = (double)NAN;
+    if (j->data->is_unlabelled) j->result.loss = j->result.metric[0] = (double)NAN;
     j->seconds = pod_time_seconds(pod_clock_now(&j->call->clock) - begin);
     return close_predictions(j);
 }
 
-static const pod_column columns[] = {
-    {"model", "", true},    {"data", "", true},  {"ranks", "", false},    {"step", "", false},
-    {"samples", "", false}, {"loss", "", false}, {"accuracy", "", false}, {"time", "s", false}};
+enum { N_COLUMNS = 7 }; /* beside the metrics */
+
+/* In the order in which print_results fills them. */
+static int columns_of(const pod_task *task, pod_column column[N_COLUMNS + POD_MAX_METRICS])
+{
+    static const pod_column before[] = {{"model", "", true},    {"data", "", true},
+                                        {"ranks", "", false},   {"step", "", false},
+                                        {"samples", "", false}, {"loss", "", false}};
+    int n = sizeof before / sizeof before[0];
+    memcpy(column, before, sizeof before);
+    for (int i = 0; i < task->n_metrics; i++)
+        column[n++] = (pod_column){task->metric[i].name, "", false};
+    column[n++] = (pod_column){"time", "s", false};
+    return n;
+}
 
 static pod_status print_results(job *j)
 {
     const pod_config *c = j->config;
     pod_record r;
-    POD_TRY(pod_record_open("minipod.eval", 2, POD_COLUMNS(columns), &r));
+    const pod_task *task = j->network.task;
+    pod_column column[N_COLUMNS + POD_MAX_METRICS];
+    const int n_columns = columns_of(task, column);
+    POD_TRY(pod_record_open("minipod.eval", 2, column, n_columns, &r));
     pod_table_note(r.table, "minipod %s eval, clock wall, checkpoint %s", POD_VERSION,
                    pod_config_text(c, POD_OPT_RESUME));
     const char *filled = pod_as_trained_print(c, j->arena);
@@ -142,7 +161,8 @@ static pod_status print_results(job *j)
     pod_cell_int(&r, "step", j->from.step);
     pod_cell_int(&r, "samples", j->result.n_samples);
     pod_cell_real(&r, "loss", 6, j->result.loss);
-    pod_cell_real(&r, "accuracy", 4, j->result.accuracy);
+    for (int i = 0; i < task->n_metrics; i++)
+        pod_cell_real(&r, task->metric[i].name, 4, j->result.metric[i]);
     pod_cell_real(&r, "time", 3, j->seconds);
     return pod_record_finish(&r, c, j->call->log->out);
 }

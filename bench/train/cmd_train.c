@@ -125,7 +125,7 @@ static void log_hparams(const job *j)
 
 static void log_start(job *j)
 {
-    pod_mllog_run run = {.benchmark = "resnet", /* MLPerf's image classification */
+    pod_mllog_run run = {.benchmark = j->network.task->mlperf,
                          .org = "unverified",
                          .platform = j->machine.name,
                          .model = j->setup.model,
@@ -165,6 +165,7 @@ static pod_run run_of(const job *j, pod_status status, const char *failure)
 {
     return (pod_run){.config = j->config,
                      .setup = &j->setup,
+                     .task = j->network.task,
                      .result = &j->result,
                      .machine = &j->machine,
                      .account = &j->account,

@@ -13,6 +13,7 @@
 typedef struct pod_run {
     const pod_config *config;
     const pod_setup *setup;
+    const pod_task *task;
     const pod_train_result *result;
     const pod_machine *machine;
     const pod_account *account; /* of the job so far, all attempts and ranks */

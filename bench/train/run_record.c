@@ -114,6 +114,8 @@ static void add_circumstances(pod_record *q, const pod_run *r)
     pod_json_text(j, "status", r->is_running ? NULL : pod_status_name(r->status));
     pod_json_text(j, "failure", *r->failure ? r->failure : NULL);
     pod_record_text(q, "model", "model", s->model);
+    pod_json_text(j, "task", r->task->name);
+    pod_json_text(j, "metric", r->task->metric[0].name);
     pod_record_text(q, "data_name", "data", r->result->data_name);
     pod_record_note(q, "%s", s->data);
     pod_json_text(j, "data", s->data);
@@ -147,12 +149,12 @@ static void add_circumstances(pod_record *q, const pod_run *r)
 
 /* ---- what came of it ---- */
 
-/* Of target and accuracies: as many decimals as tell them apart. */
+/* Of target and metrics: as many decimals as tell them apart. */
 static int places_of(const pod_run *r)
 {
     const double target = r->setup->target;
-    const int last = pod_places_apart(r->result->last.accuracy, target);
-    const int best = pod_places_apart(r->result->best.accuracy, target);
+    const int last = pod_places_apart(r->result->last.metric[0], target);
+    const int best = pod_places_apart(r->result->best.metric[0], target);
     return last > best ? last : best;
 }
 
@@ -161,30 +163,40 @@ static void note_best(pod_record *q, const pod_run *r)
 {
     const pod_train_result *x = r->result;
     const char *out = pod_config_text(r->config, POD_OPT_OUT);
-    if (!(x->best.accuracy > x->last.accuracy)) return;
+    if (!pod_metric_is_better(&r->task->metric[0], x->best.metric[0], x->last.metric[0])) return;
     if (*out && pod_checkpoint_best(out) == x->evals.row[x->peak].n_done)
         pod_record_note(q, "; the best weights: --resume %s/checkpoint/best", out);
     else
         pod_record_note(q, "; --keep-best keeps the weights of the best");
 }
 
-static void add_accuracy(pod_record *q, const pod_run *r)
+enum { KEY_BYTES = 64 };
+
+/* The first metric, with the best of its evaluations. */
+static void add_metrics(pod_record *q, const pod_run *r)
 {
     const pod_train_result *x = r->result;
+    const pod_metric *metric = r->task->metric;
     const int places = places_of(r);
     const bool has_target = r->setup->target > 0, has_evals = x->evals.n > 0;
-    pod_record_real(q, "target", "target accuracy", "", places,
-                    has_target ? r->setup->target : unknown);
+    char key[KEY_BYTES];
+    snprintf(key, sizeof key, "target %s", metric[0].name);
+    pod_record_real(q, "target", key, "", places, has_target ? r->setup->target : unknown);
     pod_record_note(q, "%s", !has_target ? "none was set" : x->reached ? "reached" : "not reached");
-    pod_record_real(q, "eval_accuracy", "accuracy", "", places,
-                    has_evals ? x->last.accuracy : unknown);
+    snprintf(key, sizeof key, "eval_%s", metric[0].name);
+    pod_record_real(q, key, metric[0].name, "", places, has_evals ? x->last.metric[0] : unknown);
     if (has_evals) {
         pod_record_note(q, "best %.*f; %" PRId64 " samples, %" PRId64 " evaluation%s", places,
-                        x->best.accuracy, x->last.n_samples, x->evals.n,
+                        x->best.metric[0], x->last.n_samples, x->evals.n,
                         x->evals.n == 1 ? "" : "s");
         note_best(q, r);
     }
-    pod_json_double(&q->json, "best_eval_accuracy", has_evals ? x->best.accuracy : unknown);
+    for (int i = 1; i < r->task->n_metrics; i++) {
+        snprintf(key, sizeof key, "eval_%s", metric[i].name);
+        pod_record_real(q, key, metric[i].name, "", 4, has_evals ? x->last.metric[i] : unknown);
+    }
+    snprintf(key, sizeof key, "best_eval_%s", metric[0].name);
+    pod_json_double(&q->json, key, has_evals ? x->best.metric[0] : unknown);
     pod_json_double(&q->json, "eval_loss", has_evals ? x->last.loss : unknown);
 }
 
@@ -204,9 +216,9 @@ static void add_times(pod_record *q, const pod_run *r)
     pod_record_real(q, "time_to_peak_s", "time to peak", "s", 2,
                     has_evals ? x->time_to_peak_s : unknown);
     if (has_evals)
-        pod_record_note(q, "the best accuracy, %.*f, after %.2f epochs%s%s", places_of(r),
-                        x->best.accuracy, pod_run_epochs_to_peak(r), x->is_branch ? "; " : "",
-                        since);
+        pod_record_note(q, "the best %s, %.*f, after %.2f epochs%s%s", r->task->metric[0].name,
+                        places_of(r), x->best.metric[0], pod_run_epochs_to_peak(r),
+                        x->is_branch ? "; " : "", since);
     pod_json_double(&q->json, "epochs_to_peak", pod_run_epochs_to_peak(r));
     pod_record_real(q, "run_s", "run", "s", 2, r->is_running ? unknown : x->run_s);
 }
@@ -225,7 +237,7 @@ static void add_outcome(pod_record *q, const pod_run *r)
 {
     const pod_train_result *x = r->result;
     const int64_t all = x->n_train, batch = r->setup->batch;
-    add_accuracy(q, r);
+    add_metrics(q, r);
     pod_record_real(q, "epochs", "epochs", "", 2, pod_run_epochs(r));
     if (all > 0 && 100 * (all % batch) > all)
         pod_record_note(
@@ -385,7 +397,8 @@ static void put_evaluations(const pod_run *r, pod_json *j)
         pod_json_open_object(j, NULL);
         pod_json_int(j, "steps", t->evals.row[i].n_done);
         pod_json_double(j, "epochs", t->evals.row[i].epochs);
-        pod_json_double(j, "accuracy", t->evals.row[i].accuracy);
+        for (int k = 0; k < r->task->n_metrics; k++)
+            pod_json_double(j, r->task->metric[k].name, t->evals.row[i].metric[k]);
         pod_json_double(j, "loss", t->evals.row[i].loss);
         pod_json_double(j, "time_s", t->evals.row[i].at_s);
         pod_json_close(j);

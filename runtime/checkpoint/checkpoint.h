@@ -46,6 +46,7 @@
 #include "kernels/base/arena.h"
 #include "kernels/base/status.h"
 #include "runtime/core/log.h"
+#include "runtime/core/metric.h"
 #include "runtime/data/dataset.h"
 
 enum { POD_CHECKPOINT_VERSION = 2, POD_CHECKPOINT_MAX_DIMS = 5 };
@@ -53,17 +54,19 @@ enum { POD_CHECKPOINT_VERSION = 2, POD_CHECKPOINT_MAX_DIMS = 5 };
 typedef struct pod_eval_row { /* an evaluation within a job */
     int64_t n_done;           /* steps done before it, in all attempts */
     double epochs;            /* epochs done before it */
-    double loss, accuracy;
+    double loss, metric[POD_MAX_METRICS];
     double at_s; /* its end, in seconds since run_start of mllog.txt */
 } pod_eval_row;
 
 typedef struct pod_eval_rows { /* oldest first; rows are only appended */
     pod_eval_row *row;         /* (room) */
     int64_t n, room;
+    int n_metrics;
+    pod_metric metric[POD_MAX_METRICS]; /* as read: their names alone */
 } pod_eval_rows;
 
-/* Returns whether the last evaluation came after `step` steps and has a higher accuracy than all
- * before it. */
+/* Returns whether the last evaluation came after `step` steps and has a better first metric
+ * than all before it. */
 bool pod_eval_rows_end_best(const pod_eval_rows *evals, int64_t step);
 
 typedef struct pod_checkpoint_info { /* texts: NULL is written as "" */

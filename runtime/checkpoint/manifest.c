@@ -7,7 +7,14 @@
 
 #include "runtime/checkpoint/parts.h"
 
-enum { LINE_BYTES = 96, EVAL_BYTES = 224, HEAD_BYTES = 288, MAX_EXACT = 53, TAIL_BYTES = 33 };
+enum {
+    LINE_BYTES = 96,
+    EVAL_BYTES = 384,
+    METRIC_BYTES = 32,
+    HEAD_BYTES = 288,
+    MAX_EXACT = 53,
+    TAIL_BYTES = 33
+};
 
 #define SCHEMA "minipod.checkpoint"
 
@@ -23,14 +30,14 @@ static void print_tail(uint32_t crc, char tail[TAIL_BYTES + 1])
     snprintf(tail, TAIL_BYTES + 1, "  \"manifest_crc32\": \"%08" PRIx32 "\"\n}\n", crc);
 }
 
-/* An evaluation's numbers, in the order in which they are printed, behind its step. */
+/* An evaluation's numbers, in the order in which they are printed, between its step and its
+ * metrics. */
 static const struct number {
     const char *key;
     size_t at; /* in pod_eval_row */
 } numbers[] = {{"epochs", offsetof(pod_eval_row, epochs)},
                {"time_s", offsetof(pod_eval_row, at_s)},
-               {"loss", offsetof(pod_eval_row, loss)},
-               {"accuracy", offsetof(pod_eval_row, accuracy)}};
+               {"loss", offsetof(pod_eval_row, loss)}};
 enum { N_NUMBERS = sizeof numbers / sizeof numbers[0] };
 
 static double *number_of(pod_eval_row *e, int i)
@@ -42,8 +49,9 @@ bool pod_eval_rows_end_best(const pod_eval_rows *evals, int64_t step)
 {
     const int64_t n = evals->n;
     if (n == 0 || evals->row[n - 1].n_done != step) return false;
+    const double last = evals->row[n - 1].metric[0];
     for (int64_t i = 0; i + 1 < n; i++)
-        if (!(evals->row[n - 1].accuracy > evals->row[i].accuracy)) return false;
+        if (!pod_metric_is_better(&evals->metric[0], last, evals->row[i].metric[0])) return false;
     return true;
 }
 
@@ -58,16 +66,20 @@ static size_t print_file(char *text, size_t room, const char *name, const pod_ch
 }
 
 /* Numbers read back equal; what is not finite is null. */
-static size_t print_eval(char *text, size_t room, pod_eval_row *e, const char *behind)
+static size_t print_number(char *text, size_t room, const char *key, double v)
 {
+    return (size_t)snprintf(text, room, isfinite(v) ? ", \"%s\": %.17g" : ", \"%s\": null", key, v);
+}
+
+static size_t print_eval(char *text, size_t room, const pod_eval_rows *evals, int64_t row)
+{
+    pod_eval_row *e = &evals->row[row];
     size_t n = (size_t)snprintf(text, room, "    {\"step\": %" PRId64, e->n_done);
-    for (int i = 0; i < N_NUMBERS; i++) {
-        const double v = *number_of(e, i);
-        n +=
-            (size_t)snprintf(text + n, room - n, isfinite(v) ? ", \"%s\": %.17g" : ", \"%s\": null",
-                             numbers[i].key, v);
-    }
-    return n + (size_t)snprintf(text + n, room - n, "}%s\n", behind);
+    for (int i = 0; i < N_NUMBERS; i++)
+        n += print_number(text + n, room - n, numbers[i].key, *number_of(e, i));
+    for (int i = 0; i < evals->n_metrics; i++)
+        n += print_number(text + n, room - n, evals->metric[i].name, e->metric[i]);
+    return n + (size_t)snprintf(text + n, room - n, "}%s\n", row + 1 < evals->n ? "," : "");
 }
 
 static const char *file_name(int i, int ranks, char name[POD__CHECKPOINT_FOLDER_BYTES])
@@ -92,7 +104,7 @@ size_t pod__manifest_print(const pod__manifest *m, char *text, size_t room)
                         i < m->ranks ? &m->shard[i] : &m->index, i < m->ranks ? "," : "");
     n += (size_t)snprintf(text + n, room - n, "  ],\n  \"evaluations\": [\n");
     for (int64_t i = m->evals.n > n_kept ? m->evals.n - n_kept : 0; i < m->evals.n; i++)
-        n += print_eval(text + n, room - n, &m->evals.row[i], i + 1 < m->evals.n ? "," : "");
+        n += print_eval(text + n, room - n, &m->evals, i);
     n += (size_t)snprintf(text + n, room - n, "  ],\n");
     print_tail(pod__checkpoint_crc(0, text, n), tail);
     return n + (size_t)snprintf(text + n, room - n, "%s", tail);
@@ -156,16 +168,46 @@ static pod_status get_files(const char *path, const cJSON *files, int ranks, pod
     return POD_OK;
 }
 
-static bool get_eval(const cJSON *eval, pod_eval_row *out)
+static bool get_number(const cJSON *item, double *out)
+{
+    *out = cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
+    return isfinite(*out) || cJSON_IsNull(item);
+}
+
+static bool get_eval(const cJSON *eval, const pod_eval_rows *rows, pod_eval_row *out)
 {
     bool ok = get_whole(eval, "step", INT64_C(1) << MAX_EXACT, &out->n_done);
-    for (int i = 0; i < N_NUMBERS; i++) {
-        const cJSON *item = cJSON_GetObjectItemCaseSensitive(eval, numbers[i].key);
-        const double v = cJSON_IsNumber(item) ? item->valuedouble : (double)NAN;
-        ok = ok && (isfinite(v) || cJSON_IsNull(item));
-        *number_of(out, i) = v;
-    }
+    for (int i = 0; i < N_NUMBERS; i++)
+        ok = ok &&
+             get_number(cJSON_GetObjectItemCaseSensitive(eval, numbers[i].key), number_of(out, i));
+    for (int i = 0; i < rows->n_metrics; i++)
+        ok = ok && get_number(cJSON_GetObjectItemCaseSensitive(eval, rows->metric[i].name),
+                              &out->metric[i]);
     return ok;
+}
+
+/* As the program names metrics. */
+static bool is_word(const char *name)
+{
+    const size_t n = strlen(name);
+    return n > 0 && n <= METRIC_BYTES && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == n;
+}
+
+/* What an evaluation has behind its numbers: all have as many, of the same names. */
+static pod_status get_metrics(const cJSON *eval, pod_arena *a, pod_eval_rows *rows)
+{
+    const int before = 1 + N_NUMBERS, n = cJSON_GetArraySize(eval) - before;
+    const cJSON *item = eval ? eval->child : NULL;
+    rows->n_metrics = 0;
+    for (int i = 0; item && i < before; i++) item = item->next;
+    if (n < 1 || n > POD_MAX_METRICS) return POD_OK;
+    for (; item; item = item->next) {
+        const char *name = pod_arena_text(a, "%s", item->string ? item->string : "");
+        if (!name) return POD_E_NOMEM;
+        if (!is_word(name)) break;
+        rows->metric[rows->n_metrics++].name = name;
+    }
+    return POD_OK;
 }
 
 static pod_status get_evals(const char *path, const cJSON *evals, pod_arena *a, pod__manifest *m)
@@ -176,11 +218,12 @@ static pod_status get_evals(const char *path, const cJSON *evals, pod_arena *a, 
     if (n > POD__CHECKPOINT_MAX_EVALS) return wrong(path, "too many 'evaluations'");
     pod_eval_rows rows = {.row = POD_ARENA_NEW(a, pod_eval_row, n), .room = n};
     if (!rows.row) return POD_E_NOMEM;
+    POD_TRY(get_metrics(evals ? evals->child : NULL, a, &rows));
     cJSON_ArrayForEach(eval, evals)
     {
-        if (!get_eval(eval, &rows.row[rows.n++]))
-            return wrong(path,
-                         "'evaluations' are not step, epochs, time_s, loss and accuracy each");
+        if (rows.n_metrics == 0 || cJSON_GetArraySize(eval) != 1 + N_NUMBERS + rows.n_metrics ||
+            !get_eval(eval, &rows, &rows.row[rows.n++]))
+            return wrong(path, "'evaluations' are not step, epochs, time_s, loss and metrics each");
     }
     m->evals = rows;
     return POD_OK;

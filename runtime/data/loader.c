@@ -13,8 +13,7 @@ enum { TEXT_BYTES = 1024, MAX_DEPTH = 64, MAX_THREADS = 64, TRACK_ROOM = 256 };
 /* One batch of the ring; the threads' while it is made, the caller's of next until the call
  * after. */
 typedef struct slot {
-    uint8_t *images;
-    int32_t *labels;
+    uint8_t *field[POD_MAX_FIELDS];
     int64_t *samples;
     int64_t n_valid, step;
     int64_t n_given, n_done; /* rows that threads took, and finished */
@@ -26,20 +25,16 @@ typedef struct slot {
 typedef struct worker {
     pod_loader *loader;
     pthread_t thread;
-    uint8_t *raw; /* one sample before augmentation */
     void *scratch;
     pod_track *track; /* NULL: nothing is written down */
 } worker;
 
 struct pod_loader {
     pod_arena *arena;
-    const pod_dataset *dataset;
-    pod_split split;
+    pod_samples samples;
     pod_sampler sampler;
-    pod_augment augment;
-    pod_frame frame;
-    bool copies; /* what is seen is what is stored */
-    int64_t local_batch, steps_per_epoch, sample_bytes, start_step;
+    int64_t row_bytes[POD_MAX_FIELDS];
+    int64_t local_batch, steps_per_epoch, start_step;
 
     int n_workers; /* at least 1: without threads, next does its work */
     int n_threads;
@@ -80,18 +75,12 @@ static void lay_out(pod_loader *l, slot *b, int64_t step)
 static pod_status fill_row(const worker *k, const slot *b, int64_t row)
 {
     const pod_loader *l = k->loader;
-    const int64_t sample = b->samples[row];
-    uint8_t *pixels = b->images + row * l->sample_bytes;
-    if (sample == POD_PADDING_ROW) {
-        b->labels[row] = POD_PADDING_LABEL;
-        memset(pixels, 0, (size_t)l->sample_bytes);
-        return POD_OK;
-    }
-    b->labels[row] = pod_dataset_label(l->dataset, l->split, sample);
-    POD_TRY(pod_dataset_read(l->dataset, l->split, sample, l->copies ? pixels : k->raw));
-    if (!l->copies)
-        pod_augment_apply(&l->augment, l->sampler.seed, b->step / l->steps_per_epoch, sample,
-                          &l->frame, k->raw, pixels, k->scratch);
+    const pod_samples *from = &l->samples;
+    void *at[POD_MAX_FIELDS];
+    for (int i = 0; i < from->form.n_fields; i++) at[i] = b->field[i] + row * l->row_bytes[i];
+    if (b->samples[row] != POD_PADDING_ROW)
+        return from->fill(from, b->step / l->steps_per_epoch, b->samples[row], at, k->scratch);
+    from->pad(from, at);
     return POD_OK;
 }
 
@@ -196,10 +185,12 @@ static pod_status take_slots(pod_loader *l)
     if (!l->slots) return POD_E_NOMEM;
     for (int i = 0; i < l->n_slots; i++) {
         slot *b = &l->slots[i];
-        b->images = pod_arena_get(l->arena, 64, (size_t)(l->local_batch * l->sample_bytes));
-        b->labels = POD_ARENA_NEW(l->arena, int32_t, l->local_batch);
+        for (int f = 0; f < l->samples.form.n_fields; f++) {
+            b->field[f] = pod_arena_get(l->arena, 64, (size_t)(l->local_batch * l->row_bytes[f]));
+            if (!b->field[f]) return POD_E_NOMEM;
+        }
         b->samples = POD_ARENA_NEW(l->arena, int64_t, l->local_batch);
-        if (!b->images || !b->labels || !b->samples) return POD_E_NOMEM;
+        if (!b->samples) return POD_E_NOMEM;
     }
     return POD_OK;
 }
@@ -208,13 +199,11 @@ static pod_status take_workers(pod_loader *l, const pod_clock *clock)
 {
     l->worker = POD_ARENA_NEW(l->arena, worker, l->n_workers);
     if (!l->worker) return POD_E_NOMEM;
-    const size_t scratch = pod_augment_scratch_bytes(&l->augment, &l->frame);
     for (int i = 0; i < l->n_workers; i++) {
         worker *k = &l->worker[i];
         k->loader = l;
-        k->raw = POD_ARENA_NEW(l->arena, uint8_t, pod_dataset_sample_bytes(&l->dataset->info));
-        k->scratch = pod_arena_get(l->arena, 64, scratch);
-        if (!k->raw || !k->scratch) return POD_E_NOMEM;
+        k->scratch = pod_arena_get(l->arena, 64, l->samples.scratch_bytes);
+        if (!k->scratch) return POD_E_NOMEM;
         if (clock) POD_TRY(pod_track_create(l->arena, clock, TRACK_ROOM, &k->track));
     }
     return POD_OK;
@@ -229,36 +218,25 @@ static pod_status check_options(const pod_loader *l, const pod_loader_options *o
         return pod_fail(POD_E_INVALID, "prefetch by %d threads, need 0 to %d", o->n_threads,
                         MAX_THREADS);
     POD_ASSERT(o->start_step >= 0, "step %" PRId64, o->start_step);
-    if (l->sampler.global_batch / l->sampler.size > INT64_MAX / l->sample_bytes)
+    if (l->sampler.global_batch / l->sampler.size >
+        INT64_MAX / pod_form_row_bytes(&l->samples.form))
         return pod_fail(POD_E_INVALID, "batch %" PRId64 " does not fit into memory",
                         o->global_batch);
     return POD_OK;
 }
 
-static pod_frame frame_of(const pod_dataset_info *info, const pod_loader_options *o)
-{
-    return (pod_frame){.height = info->height,
-                       .width = info->width,
-                       .out_height = o->image_height ? o->image_height : info->height,
-                       .out_width = o->image_width ? o->image_width : info->width,
-                       .channels = info->channels};
-}
-
 static pod_status init(pod_loader *l, const pod_loader_options *o)
 {
-    const pod_dataset_info *info = &l->dataset->info;
     const bool has_threads = o->depth > 0 && o->n_threads > 0;
-    l->sampler = (pod_sampler){.n_samples = info->n_samples[l->split],
+    l->sampler = (pod_sampler){.n_samples = l->samples.n,
                                .global_batch = o->global_batch,
                                .rank = o->rank,
                                .size = o->size,
                                .shuffle = o->shuffle,
                                .keep_tail = o->keep_tail,
                                .seed = o->seed};
-    l->augment = o->augment;
-    l->frame = frame_of(info, o);
-    l->copies = pod_augment_is_copy(&l->augment, &l->frame);
-    l->sample_bytes = l->frame.out_height * l->frame.out_width * l->frame.channels;
+    for (int i = 0; i < l->samples.form.n_fields; i++)
+        l->row_bytes[i] = pod_field_row_bytes(&l->samples.form.field[i]);
     POD_TRY(check_options(l, o));
     l->local_batch = pod_sampler_local_batch(&l->sampler);
     l->steps_per_epoch = pod_sampler_steps_per_epoch(&l->sampler);
@@ -275,14 +253,13 @@ static pod_status init(pod_loader *l, const pod_loader_options *o)
     return take_slots(l);
 }
 
-static pod_status open_in(pod_arena *arena, const pod_dataset *d, pod_split split,
-                          const pod_loader_options *o, pod_loader **out)
+static pod_status open_in(pod_arena *arena, const pod_samples *samples, const pod_loader_options *o,
+                          pod_loader **out)
 {
     pod_loader *l = POD_ARENA_NEW(arena, pod_loader, 1);
     if (!l) return POD_E_NOMEM;
     l->arena = arena;
-    l->dataset = d;
-    l->split = split;
+    l->samples = *samples;
     POD_TRY(init(l, o));
     pthread_mutex_init(&l->lock, NULL); /* with default attributes these three cannot fail */
     pthread_cond_init(&l->was_made, NULL);
@@ -292,12 +269,12 @@ static pod_status open_in(pod_arena *arena, const pod_dataset *d, pod_split spli
     return POD_OK;
 }
 
-pod_status pod_loader_open(const pod_dataset *d, pod_split split, const pod_loader_options *options,
+pod_status pod_loader_open(const pod_samples *samples, const pod_loader_options *options,
                            pod_loader **out)
 {
     pod_arena *arena;
     POD_TRY(pod_arena_create(options->alloc, &arena));
-    pod_status s = open_in(arena, d, split, options, out);
+    pod_status s = open_in(arena, samples, options, out);
     if (s != POD_OK) pod_arena_destroy(arena);
     return s;
 }
@@ -339,12 +316,11 @@ pod_status pod_loader_next(pod_loader *l, pod_batch *out)
         pod_error_set(b->error);
         return b->status;
     }
-    *out = (pod_batch){.images = b->images,
-                       .labels = b->labels,
-                       .samples = b->samples,
+    *out = (pod_batch){.samples = b->samples,
                        .n_valid = b->n_valid,
                        .epoch = b->step / l->steps_per_epoch,
                        .step = b->step};
+    for (int i = 0; i < l->samples.form.n_fields; i++) out->field[i] = b->field[i];
     return POD_OK;
 }
 

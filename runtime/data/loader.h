@@ -1,11 +1,10 @@
-/* The loader: threads prepare the next batches of a split while the current one is used. Each
- * thread fills some rows of a batch.
+/* The loader: threads prepare the next batches of samples (samples.h) while the current one is
+ * used. Each thread fills some rows of a batch.
  *
- * A batch holds the samples that the sampler chooses (sampler.h), read from the data set and
- * augmented. The bits of batch k depend on the data set and the options alone, not on timing or on
- * the number of threads. Batches follow each other without end, epoch after epoch. Training drops
- * the tail of an epoch; evaluation (keep_tail) pads it with zero pixels and label -1, so that
- * pod_loader_steps_per_epoch batches are one pass over all samples. The threads of the training
+ * A batch holds the samples that the sampler chooses (sampler.h). The bits of batch k depend on the
+ * samples and the options alone, not on timing or on the number of threads. Batches follow each
+ * other without end, epoch after epoch. Training drops the tail of an epoch; evaluation (keep_tail)
+ * pads it, so that pod_loader_steps_per_epoch batches are one pass over all samples. The threads of the training
  * loader prepare the next training batches during an evaluation, and those of the evaluation loader
  * the next evaluation's during training.
  *
@@ -17,23 +16,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernels/base/arena.h"
 #include "runtime/core/track.h"
-#include "runtime/data/augment.h"
-#include "runtime/data/dataset.h"
 #include "runtime/data/sampler.h"
-
-enum { POD_PADDING_LABEL = -1 };
+#include "runtime/data/samples.h"
 
 typedef struct pod_loader_options {
     int64_t global_batch;
     int rank, size; /* this rank, and the number of ranks, which divides global_batch */
-    uint64_t seed;  /* of order and augmentation */
+    uint64_t seed;  /* of the order */
     bool shuffle;
-    bool keep_tail;      /* for evaluation: pads the last batch of an epoch instead of dropping
+    bool keep_tail;     /* for evaluation: pads the last batch of an epoch instead of dropping
                             it */
-    pod_augment augment; /* zeroed: none */
-    /* The size that the network sees (augment.h); 0: the stored size. */
-    int64_t image_height, image_width;
     int depth;          /* batches prepared ahead; 2 is enough */
     int n_threads;      /* that prepare them; if depth or n_threads is 0, pod_loader_next does it */
     int64_t start_step; /* index of the first batch, counted from 0 at the beginning of training */
@@ -43,21 +37,19 @@ typedef struct pod_loader_options {
 } pod_loader_options;
 
 typedef struct pod_batch {
-    const uint8_t *images;  /* (local_batch, H, W, C) as the network sees them; borrowed until the
-                               next call */
-    const int32_t *labels;  /* (local_batch), borrowed until the next call */
-    const int64_t *samples; /* (local_batch), index in the split or -1, borrowed likewise */
+    const void *field[POD_MAX_FIELDS]; /* (local_batch, row) each; borrowed until the next call */
+    const int64_t *samples; /* (local_batch), number of the sample or -1, borrowed likewise */
     int64_t n_valid;        /* rows of this rank that are no padding; they come first */
     int64_t epoch, step;    /* step counts from the beginning of training, not of the epoch */
 } pod_batch;
 
 typedef struct pod_loader pod_loader;
 
-/* Opens a loader and starts its threads. The data set is borrowed until close. E_INVALID as
+/* Opens a loader and starts its threads. What `samples` points to is borrowed until close. E_INVALID as
  * pod_sampler_check, or for a depth or number of threads beyond 64; E_NOMEM; or a thread cannot be
  * started. */
-POD_MUST pod_status pod_loader_open(const pod_dataset *d, pod_split split,
-                                    const pod_loader_options *options, pod_loader **out);
+POD_MUST pod_status pod_loader_open(const pod_samples *samples, const pod_loader_options *options,
+                                    pod_loader **out);
 /* Waits for the next batch. A failure to read a sample is returned when its batch is due, and again
  * by every later call. */
 POD_MUST pod_status pod_loader_next(pod_loader *l, pod_batch *out);

@@ -118,7 +118,7 @@ void pod_predictions_add(pod_predictions *p, const pod_batch *batch, const float
 {
     const size_t n = (size_t)p->local_batch;
     pod_comm_gather(p->comm, batch->samples, n * sizeof *p->samples, p->samples);
-    pod_comm_gather(p->comm, batch->labels, n * sizeof *p->labels, p->labels);
+    pod_comm_gather(p->comm, batch->field[POD_FIELD_LABELS], n * sizeof *p->labels, p->labels);
     pod_comm_gather(p->comm, logits, n * (size_t)p->n_classes * sizeof *logits, p->logits);
     if (!p->file) return;
     for (int64_t row = 0; row < p->local_batch * pod_comm_size(p->comm); row++)

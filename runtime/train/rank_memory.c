@@ -14,26 +14,27 @@ size_t pod_rank_memory_kept(const pod_setup *s, const pod_dataset_info *stored)
     return (size_t)((n_train + n_test) * pod_dataset_sample_bytes(stored));
 }
 
-/* Of one loader (loader.c): pixels as seen, label and number of each sample. */
-static size_t batches_of(const pod_setup *s, const pod_dataset_info *stored)
+/* Of one loader (loader.c): the fields and the number of each sample. */
+static size_t batches_of(const pod_setup *s, const pod_form *form)
 {
-    const pod_dataset_info seen = pod_setup_seen(s, stored);
     const size_t local = (size_t)(s->batch / pod_mesh_size(&s->compile.mesh));
-    const size_t sample =
-        (size_t)pod_dataset_sample_bytes(&seen) + sizeof(int32_t) + sizeof(int64_t);
+    const size_t sample = (size_t)pod_form_row_bytes(form) + sizeof(int64_t);
     return (size_t)(s->prefetch + 1) * local * sample;
 }
 
-pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_dataset_info *stored,
-                                   const pod_program *train, const pod_program *eval)
+pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_task *task,
+                                   const pod_dataset_info *stored, const pod_program *train,
+                                   const pod_program *eval)
 {
+    const pod_dataset_info seen = pod_setup_seen(s, stored);
+    const pod_form form = task->form(&seen);
     const int64_t n_test = stored->n_samples[POD_SPLIT_TEST];
     const pod_setup test = n_test > 0 ? pod_setup_evaluation(s, n_test) : *s;
     return (pod_rank_memory){
         .step = larger(train->step_bytes, eval ? eval->step_bytes : 0),
         .window = larger(train->window_bytes, eval ? eval->window_bytes : 0),
         .store = train->store_bytes,
-        .batches = batches_of(s, stored) + batches_of(&test, stored),
+        .batches = batches_of(s, &form) + batches_of(&test, &form),
         .data = pod_rank_memory_kept(s, stored),
     };
 }

@@ -4,9 +4,8 @@
 #ifndef MINIPOD_RUNTIME_TRAIN_RANK_MEMORY_H
 #define MINIPOD_RUNTIME_TRAIN_RANK_MEMORY_H
 
-#include "runtime/data/dataset.h"
 #include "runtime/program/program.h"
-#include "runtime/train/setup.h"
+#include "runtime/task/task.h"
 
 typedef struct pod_rank_memory { /* bytes */
     size_t step, window;         /* the two slabs: the larger of training and evaluation, which
@@ -21,8 +20,9 @@ typedef struct pod_rank_memory { /* bytes */
 size_t pod_rank_memory_kept(const pod_setup *s, const pod_dataset_info *stored);
 
 /* Computes the memory. `eval` NULL: the evaluation program needs no more than `train`. */
-pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_dataset_info *stored,
-                                   const pod_program *train, const pod_program *eval);
+pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_task *task,
+                                   const pod_dataset_info *stored, const pod_program *train,
+                                   const pod_program *eval);
 size_t pod_rank_memory_total(const pod_rank_memory *m);
 
 #endif

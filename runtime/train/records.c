@@ -26,6 +26,7 @@ void pod__records_put_step(pod__trainer *t)
     int64_t n;
     const pod_step_row *row = pod_timeline_rows(t->result->timeline, &n);
     row += n - 1;
+    double metric[POD_MAX_METRICS];
     if (!t->steps || t->steps_failure) return;
     FILE *to = pod_file_stream(t->steps);
     fprintf(to, "%" PRId64 ",%.9f,%.9f", row->step + 1,
@@ -34,7 +35,8 @@ void pod__records_put_step(pod__trainer *t)
     fprintf(to, ",%.9f,%.9f", pod_time_seconds(row->other), pod_time_seconds(row->comm));
     put_finite(to, pod__train_lr_at(t, row->step));
     put_finite(to, pod_exec_output(t->exec, POD_NET_LOSS));
-    put_finite(to, pod_exec_output(t->exec, POD_NET_CORRECT) / (double)t->args->setup->batch);
+    pod__train_measure_step(t, metric);
+    for (int i = 0; i < t->args->network->task->n_metrics; i++) put_finite(to, metric[i]);
     fputc('\n', to);
     if (fflush(to) != 0) t->steps_failure = errno;
 }
@@ -114,11 +116,14 @@ static void print_head(FILE *to, const pod_train_args *a)
     fprintf(
         to,
         "# steps count from 1; begin_s counts from run_start of mllog.txt; reduce_s is what was "
-        "not hidden; allreduce_s is the time in flight; loss and accuracy are those of the "
-        "training batch, empty where not finite\n");
+        "not hidden; allreduce_s is the time in flight; loss and metrics are those of the training "
+        "batch, empty where not finite\n");
     fprintf(to, "step,begin_s,total_s");
     for (int i = 0; i < POD_N_PHASES; i++) fprintf(to, ",%s_s", pod_phase_name((pod_phase)i));
-    fprintf(to, ",other_s,allreduce_s,lr,loss,accuracy\n");
+    fprintf(to, ",other_s,allreduce_s,lr,loss");
+    const pod_task *task = a->network->task;
+    for (int i = 0; i < task->n_metrics; i++) fprintf(to, ",%s", task->metric[i].name);
+    fputc('\n', to);
 }
 
 static pod_status fail_to_write(const pod__trainer *t, int reason)

@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "kernels/base/rng.h"
 #include "runtime/core/places.h"
@@ -18,6 +19,8 @@ pod_status pod_failure_report(const pod_failure *f)
     return f->status;
 }
 
+enum { METRICS_BYTES = 64 * POD_MAX_METRICS };
+
 static double since_start(const pod__trainer *t)
 {
     return pod_time_seconds(pod__train_now(t)) - t->run_began_s;
@@ -34,7 +37,7 @@ double pod__train_lr_at(const pod__trainer *t, int64_t step)
 /* Random numbers for what is left out of a sample in this step, whichever rank has it. */
 static void draw(pod__trainer *t, int64_t step, const pod_batch *batch)
 {
-    const int64_t n = pod_loader_local_batch(t->loader);
+    const int64_t n = pod_loader_local_batch(t->feed.loader);
     for (int64_t i = 0; i < n; i++) {
         const pod_place place = {.stream = POD_STREAM_DROPOUT,
                                  .step = (uint32_t)step,
@@ -68,7 +71,7 @@ static pod_status train_step(pod__trainer *t, int64_t step)
     const int64_t had_waited = pod_core_wait_ns(&t->core_wait);
     pod_time begin = pod__train_now(t);
     pod_timeline_begin_step(tl, step, begin);
-    pod_feed_next(t->exec, t->loader, t->args->comm, &batch);
+    pod_feed_next(&t->feed, t->args->comm, &batch);
     pod_time fed = pod__train_now(t);
     pod_timeline_add(tl, POD_LANE_COMPUTE, POD_PHASE_INPUT, -1, begin, fed);
     t->lr = (float)pod__train_lr_at(t, step);
@@ -90,60 +93,85 @@ static double epochs_at(const pod__trainer *t, int64_t n_done)
 void pod__train_keep_evaluation(pod__trainer *t, const pod_eval_row *row)
 {
     pod_train_result *r = t->result;
+    const pod_metric *metric = &r->evals.metric[0];
     r->last.loss = row->loss;
-    r->last.accuracy = row->accuracy;
-    if (r->evals.n == 0 || r->last.accuracy > r->best.accuracy) {
+    memcpy(r->last.metric, row->metric, sizeof row->metric);
+    if (r->evals.n == 0 || pod_metric_is_better(metric, row->metric[0], r->best.metric[0])) {
         r->best = r->last;
         r->peak = r->evals.n;
         r->time_to_peak_s = row->at_s;
     }
-    if (t->args->setup->target > 0 && !r->reached && r->last.accuracy >= t->args->setup->target) {
+    const double target = t->args->setup->target;
+    if (target > 0 && !r->reached &&
+        (row->metric[0] == target || pod_metric_is_better(metric, row->metric[0], target))) {
         r->reached = true;
         r->time_to_target_s = row->at_s;
     }
     r->evals.row[r->evals.n++] = *row;
 }
 
+/* "  accuracy 0.9113": the first one with as many decimals as tell it from the target. */
+static const char *print_metrics(const pod_task *task, const double value[], double target,
+                                 int places, char text[METRICS_BYTES])
+{
+    int n = 0;
+    for (int i = 0; i < task->n_metrics; i++)
+        n += snprintf(text + n, (size_t)(METRICS_BYTES - n), "  %s %.*f", task->metric[i].name,
+                      i == 0 && target > 0 ? pod_places_apart(value[0], target) : places, value[i]);
+    return text;
+}
+
 static pod_status evaluate(pod__trainer *t, int64_t n_done)
 {
     const pod_train_args *a = t->args;
+    const pod_task *task = a->network->task;
     pod_train_result *r = t->result;
     pod__records_tell_eval(t, "eval_start", pod_mllog_null(), n_done);
     const pod_time begin = pod__train_now(t);
     pod__train_begin_span(t, POD_JOB_EVAL);
-    pod_status status =
-        pod_evaluate(t->eval_exec, t->eval_loader, t->data->info.n_samples[POD_SPLIT_TEST], a->comm,
-                     n_done, NULL, &r->last);
+    pod_status status = pod_evaluate(task, &t->eval_feed, t->data->info.n_samples[POD_SPLIT_TEST],
+                                     a->comm, n_done, NULL, &r->last);
     pod__train_end_span(t, POD_JOB_EVAL);
     pod_timeline_mark(r->timeline, POD_LANE_STEPS, POD_DEED_EVALUATION, n_done, begin,
                       pod__train_now(t));
     pod__records_tell_eval(t, "eval_stop", pod_mllog_null(), n_done);
     POD_TRY(status);
-    pod__records_tell_eval(t, "eval_accuracy", pod_mllog_real(r->last.accuracy), n_done);
-    const pod_eval_row row = {.n_done = n_done,
-                              .epochs = epochs_at(t, n_done),
-                              .loss = r->last.loss,
-                              .accuracy = r->last.accuracy,
-                              .at_s = since_start(t)};
+    pod__records_tell_eval(t, "eval_accuracy", pod_mllog_real(r->last.metric[0]), n_done);
+    pod_eval_row row = {.n_done = n_done,
+                        .epochs = epochs_at(t, n_done),
+                        .loss = r->last.loss,
+                        .at_s = since_start(t)};
+    memcpy(row.metric, r->last.metric, sizeof row.metric);
     pod__train_keep_evaluation(t, &row);
     char loss[32] = "-"; /* of a run that had nothing left to train */
+    char metrics[METRICS_BYTES];
     if (n_done > r->first_step)
         snprintf(loss, sizeof loss, "%.4f", pod_exec_output(t->exec, POD_NET_LOSS));
     pod_log_say(a->log, POD_LOG_INFO,
-                "epoch %6.2f  step %6" PRId64 "  loss %s  eval loss %.4f  accuracy %.*f  %7.1f s",
-                row.epochs, n_done, loss, r->last.loss,
-                pod_places_apart(row.accuracy, a->setup->target), row.accuracy, row.at_s);
+                "epoch %6.2f  step %6" PRId64 "  loss %s  eval loss %.4f%s  %7.1f s", row.epochs,
+                n_done, loss, r->last.loss,
+                print_metrics(task, row.metric, a->setup->target, 4, metrics), row.at_s);
     return POD_OK;
+}
+
+void pod__train_measure_step(const pod__trainer *t, double metric[POD_MAX_METRICS])
+{
+    const pod_task *task = t->args->network->task;
+    double sum[POD_MAX_SUMS];
+    for (int i = 0; i < task->n_sums; i++) sum[i] = pod_exec_output(t->exec, i);
+    (void)task->measure(sum, t->args->setup->batch, metric);
 }
 
 static void show_progress(pod__trainer *t, int64_t n_done)
 {
     const pod_setup *s = t->args->setup;
+    char text[METRICS_BYTES];
+    double metric[POD_MAX_METRICS];
+    pod__train_measure_step(t, metric);
     const double looped_s = pod_time_seconds(pod__train_now(t) - t->loop_began);
-    pod_progress_at(t->args->log, n_done,
-                    "epoch %.2f  loss %.4f  accuracy %.3f  lr %.4g  %.0f samples/s",
+    pod_progress_at(t->args->log, n_done, "epoch %.2f  loss %.4f%s  lr %.4g  %.0f samples/s",
                     epochs_at(t, n_done), pod_exec_output(t->exec, POD_NET_LOSS),
-                    pod_exec_output(t->exec, POD_NET_CORRECT) / (double)s->batch, (double)t->lr,
+                    print_metrics(t->args->network->task, metric, 0, 3, text), (double)t->lr,
                     (double)((n_done - t->result->first_step) * s->batch) / looped_s);
 }
 
@@ -253,8 +281,8 @@ static void release(pod__trainer *t)
 {
     if (t->result->timeline) pod_timeline_forget(t->result->timeline);
     pod__guard_close(t);
-    pod_loader_close(t->loader);
-    pod_loader_close(t->eval_loader);
+    pod_loader_close(t->feed.loader);
+    pod_loader_close(t->eval_feed.loader);
     pod_exec_close(t->exec);
     pod_exec_close(t->eval_exec);
     pod_store_destroy(t->store);

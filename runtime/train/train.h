@@ -1,14 +1,14 @@
-/* Trains a network on a data set, on all ranks, until the last step or the target accuracy. */
+/* Trains a network on a data set, on all ranks, until the last step or the target. */
 #ifndef MINIPOD_RUNTIME_TRAIN_TRAIN_H
 #define MINIPOD_RUNTIME_TRAIN_TRAIN_H
 
 #include "runtime/core/log.h"
 #include "runtime/goodput/job_log.h"
+#include "runtime/task/network.h"
 #include "runtime/trace/timeline.h"
 #include "runtime/train/eval.h"
 #include "runtime/train/guard.h"
 #include "runtime/train/mllog.h"
-#include "runtime/train/network.h"
 #include "runtime/train/rank_memory.h"
 
 /* Remembers the first failure of several operations that are all carried out. Zeroed: none. */
@@ -56,9 +56,9 @@ typedef struct pod_train_result {
     double time_to_target_s; /* from the same begin to the end of the evaluation that reached the
                                 target */
     double time_to_peak_s;   /* likewise to the end of the first evaluation with the best
-                                accuracy */
+                                metric */
     double train_s;          /* total of all steps */
-    int64_t peak;            /* index of the first evaluation with the best accuracy */
+    int64_t peak;            /* index of the first evaluation with the best metric */
     pod_eval_rows evals;     /* of all attempts of the job; in `arena` */
     pod_step_stats stats;    /* of this rank, without the first step */
     double phase_share[POD_N_PHASES], other_share; /* of the step time; mean over ranks */

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "runtime/data/classes.h"
 #include "runtime/program/picks.h"
@@ -55,7 +56,8 @@ static pod_status compile_programs(pod__trainer *t)
     const char *missed = pod_network_algo_missed(a->setup, r->program, r->arena);
     if (missed) pod_log_say(a->log, POD_LOG_WARNING, "%s", missed);
     POD_TRY(pod_store_create(r->program, pod_comm_rank(a->comm), a->setup->seed, &t->store));
-    r->memory = pod_rank_memory_of(a->setup, &t->data->info, r->program, t->eval_program);
+    r->memory =
+        pod_rank_memory_of(a->setup, a->network->task, &t->data->info, r->program, t->eval_program);
     for (int i = 0; i < pod_store_n(t->store); i++) {
         pod_role role = pod_store_variable(t->store, i)->role;
         if (role == POD_ROLE_WEIGHT || role == POD_ROLE_NORM || role == POD_ROLE_BIAS)
@@ -135,17 +137,31 @@ static pod_status restore(pod__trainer *t, const pod_checkpoint_info *want)
     return POD_OK;
 }
 
+static pod_status open_feed(const pod_samples *samples, const pod_loader_options *options,
+                            pod_exec *exec, const pod_program *program, pod_feed *out)
+{
+    pod_loader *loader;
+    POD_TRY(pod_loader_open(samples, options, &loader));
+    *out = pod_feed_of(exec, program, loader, &samples->form);
+    return POD_OK;
+}
+
 static pod_status open_loaders(pod__trainer *t)
 {
     const pod_setup *s = t->args->setup;
+    const pod_task *task = t->args->network->task;
+    pod_arena *arena = t->result->arena;
+    pod_samples to_train, to_test;
     const int rank = pod_comm_rank(t->args->comm), size = pod_comm_size(t->args->comm);
     pod_loader_options train = pod_setup_loader(s, true, rank, size);
     const pod_setup eval = pod_setup_evaluation(s, t->data->info.n_samples[POD_SPLIT_TEST]);
     pod_loader_options test = pod_setup_loader(&eval, false, rank, size);
     train.start_step = pod_schedule_place(&t->result->schedule, t->result->first_step);
     train.clock = test.clock = &t->args->clock;
-    POD_TRY(pod_loader_open(t->data, POD_SPLIT_TRAIN, &train, &t->loader));
-    return pod_loader_open(t->data, POD_SPLIT_TEST, &test, &t->eval_loader);
+    POD_TRY(task->samples(s, t->data, true, arena, &to_train));
+    POD_TRY(task->samples(s, t->data, false, arena, &to_test));
+    POD_TRY(open_feed(&to_train, &train, t->exec, t->result->program, &t->feed));
+    return open_feed(&to_test, &test, t->eval_exec, t->eval_program, &t->eval_feed);
 }
 
 /* A turn each, and each collective in flight beside its wait; the wait for input. */
@@ -163,11 +179,13 @@ static pod_status open_records(pod__trainer *t)
                               .max_steps = t->result->schedule.n_steps - t->result->first_step,
                               .max_events = max_events(t->result->program),
                               .kept_steps = t->args->kept_steps};
-    t->draws = POD_ARENA_NEW(t->result->arena, int32_t, pod_loader_local_batch(t->loader));
+    t->draws = POD_ARENA_NEW(t->result->arena, int32_t, pod_loader_local_batch(t->feed.loader));
     /* One at each multiple of eval_every and one at the end. */
     pod_eval_rows *evals = &t->result->evals;
     evals->room = t->past_evals.n + plan.max_steps / t->result->schedule.eval_every + 2;
     evals->row = POD_ARENA_NEW(t->result->arena, pod_eval_row, evals->room);
+    evals->n_metrics = t->args->network->task->n_metrics;
+    memcpy(evals->metric, t->args->network->task->metric, sizeof evals->metric);
     pod_status status = pod_timeline_create(&plan, &t->result->timeline);
     if (!t->draws || !evals->row) status = POD_E_NOMEM;
     if (status != POD_E_NOMEM) return status;
@@ -203,8 +221,8 @@ pod_status pod__train_prepare(pod__trainer *t)
     POD_TRY(pod_comm_agree(a->comm, open_records(t)));
     take_past(t);
     tell_evaluations(t);
-    pod_feed_follow(t->loader, t->result->timeline);
-    pod_feed_follow(t->eval_loader, t->result->timeline);
+    pod_feed_follow(t->feed.loader, t->result->timeline);
+    pod_feed_follow(t->eval_feed.loader, t->result->timeline);
     pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "lr"), &t->lr);
     pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "step"), &t->step_number);
     pod_exec_feed(t->exec, pod_program_find_input(t->result->program, "draws"), t->draws);

@@ -32,7 +32,7 @@ typedef struct pod__trainer {
     const pod_program *eval_program;
     pod_store *store;
     pod_exec *exec, *eval_exec;
-    pod_loader *loader, *eval_loader;
+    pod_feed feed, eval_feed;
     double
         run_began_s; /* run_start of the log, by `clock`; negative if an earlier attempt wrote it */
     pod_time loop_began;
@@ -78,6 +78,9 @@ static inline void pod__train_end_span(const pod__trainer *t, pod_job_span s)
 
 /* Appends an evaluation to the result, and updates its best, peak and target. */
 void pod__train_keep_evaluation(pod__trainer *t, const pod_eval_row *row);
+
+/* Computes the metrics of the batch of the step that has just ended. */
+void pod__train_measure_step(const pod__trainer *t, double metric[POD_MAX_METRICS]);
 
 /* Prepares data, programs, weights, loaders and records. A span POD_JOB_BUILD is open at the call
  * and at the return. Collective. */

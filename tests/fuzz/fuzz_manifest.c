@@ -23,9 +23,11 @@ static bool same_number(double a, double b) { return a == b || (isnan(a) && isna
 
 static bool same_eval(const pod_eval_row *a, const pod_eval_row *b)
 {
-    return a->n_done == b->n_done && same_number(a->epochs, b->epochs) &&
-           same_number(a->at_s, b->at_s) && same_number(a->loss, b->loss) &&
-           same_number(a->accuracy, b->accuracy);
+    bool same = a->n_done == b->n_done && same_number(a->epochs, b->epochs) &&
+                same_number(a->at_s, b->at_s) && same_number(a->loss, b->loss);
+    for (int i = 0; i < POD_MAX_METRICS; i++)
+        same = same && same_number(a->metric[i], b->metric[i]);
+    return same;
 }
 
 static void check(const pod__manifest *m, pod_arena *a)

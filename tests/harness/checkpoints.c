@@ -30,14 +30,20 @@ const pod_checkpoint_info pod_test_info = {.model = "resnet20",
                                                    .std = std}};
 
 static pod_eval_row evals[] = {
-    {.n_done = 40, .epochs = 1, .loss = 1.0 / 3, .accuracy = 0.1, .at_s = 1e-9},
-    {.n_done = 41, .epochs = 1.025, .loss = DBL_MAX, .accuracy = 1, .at_s = -1.25e3},
+    {.n_done = 40, .epochs = 1, .loss = 1.0 / 3, .metric = {0.1, 2}, .at_s = 1e-9},
+    {.n_done = 41, .epochs = 1.025, .loss = DBL_MAX, .metric = {1, -0.5}, .at_s = -1.25e3},
 };
-const pod_eval_rows pod_test_evals = {.row = evals, .n = 2, .room = 2};
+const pod_eval_rows pod_test_evals = {.row = evals,
+                                      .n = 2,
+                                      .room = 2,
+                                      .n_metrics = 2,
+                                      .metric = {{"accuracy", false}, {"error", true}}};
 
 static bool same_evals(const pod_eval_rows *got)
 {
-    bool same = got->n == pod_test_evals.n;
+    bool same = got->n == pod_test_evals.n && got->n_metrics == pod_test_evals.n_metrics;
+    for (int i = 0; same && i < got->n_metrics; i++)
+        same = strcmp(got->metric[i].name, pod_test_evals.metric[i].name) == 0;
     for (int64_t i = 0; same && i < got->n; i++)
         same = memcmp(&got->row[i], &evals[i], sizeof evals[i]) == 0;
     return same;

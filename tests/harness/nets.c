@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/base/rng.h"
+#include "runtime/data/image_samples.h"
 #include "runtime/exec/exec.h"
 #include "runtime/ops/ops.h"
 #include "tests/harness/harness.h"
@@ -120,16 +121,17 @@ const pod_test_net pod_test_nets[POD_TEST_N_NETS] = {
 const pod_test_net pod_test_squeezed = {"squeeze and excite", true, squeezed};
 const pod_test_net pod_test_dropping = {"dropping", false, dropping};
 
-static pod_value build(const void *ctx, pod_graph *g, pod_value images, pod_value draws,
-                       int64_t n_classes, bool train)
+static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in *in)
 {
     const pod_test_net *net = ctx;
-    return net->logits(g, images, draws, n_classes, train);
+    return (pod_network_out){
+        net->logits(g, in->field[POD_FIELD_IMAGES], in->draws, in->data->n_classes, in->train)};
 }
 
 pod_network pod_test_network(const pod_test_net *net)
 {
-    return (pod_network){.name = net->name, .build = build, .ctx = net};
+    return (pod_network){
+        .name = net->name, .task = &pod_task_image_classification, .build = build, .ctx = net};
 }
 
 /* ---- programs ---- */
@@ -213,8 +215,8 @@ void pod_test_job_start(pod_test_job *j, const pod_program *p)
     const int local = POD_TEST_BATCH / j->n_ranks;
     for (int r = 0; r < j->n_ranks; r++) {
         POD_CHECK_OK(pod_store_create(p, r, 3, &j->store[r]));
-        j->feed[POD_NET_IMAGES * j->n_ranks + r] = j->images + r * local * POD_TEST_PIXELS;
-        j->feed[POD_NET_LABELS * j->n_ranks + r] = j->labels + r * local;
+        j->feed[POD_FIELD_IMAGES * j->n_ranks + r] = j->images + r * local * POD_TEST_PIXELS;
+        j->feed[POD_FIELD_LABELS * j->n_ranks + r] = j->labels + r * local;
         feed_scalar(j, p, "lr", r, &j->lr);
         feed_scalar(j, p, "step", r, &j->step);
     }

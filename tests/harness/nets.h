@@ -4,7 +4,7 @@
 #define MINIPOD_TESTS_HARNESS_NETS_H
 
 #include "runtime/exec/store.h"
-#include "runtime/train/network.h"
+#include "runtime/task/network.h"
 
 enum {
     POD_TEST_BATCH = 48,

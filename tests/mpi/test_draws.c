@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "kernels/base/rng.h"
+#include "runtime/data/image_samples.h"
 #include "runtime/exec/exec.h"
 #include "tests/harness/check.h"
 #include "tests/harness/harness.h"
@@ -47,8 +48,11 @@ static void feed(hand *h, const char *name, int core, const void *data)
 static void open_core(hand *h, const pod_setup *setup, int core)
 {
     const pod_loader_options batches = pod_setup_loader(setup, true, core, h->n_ranks);
+    pod_samples samples;
     POD_CHECK_OK(pod_store_create(h->program, core, setup->seed, &h->store[core]));
-    POD_CHECK_OK(pod_loader_open(h->data, POD_SPLIT_TRAIN, &batches, &h->loader[core]));
+    POD_CHECK_OK(
+        pod_task_image_classification.samples(setup, h->data, true, pod_test_arena(), &samples));
+    POD_CHECK_OK(pod_loader_open(&samples, &batches, &h->loader[core]));
     feed(h, "draws", core, h->draws[core]);
     feed(h, "lr", core, &h->lr);
 }
@@ -82,8 +86,8 @@ static void next_batch(hand *h, int core, key k)
 {
     pod_batch batch;
     POD_CHECK_OK(pod_loader_next(h->loader[core], &batch));
-    h->feed[POD_NET_IMAGES * h->n_ranks + core] = batch.images;
-    h->feed[POD_NET_LABELS * h->n_ranks + core] = batch.labels;
+    h->feed[POD_FIELD_IMAGES * h->n_ranks + core] = batch.field[POD_FIELD_IMAGES];
+    h->feed[POD_FIELD_LABELS * h->n_ranks + core] = batch.field[POD_FIELD_LABELS];
     for (int i = 0; i < BATCH / h->n_ranks; i++) {
         const pod_place at = {.stream = POD_STREAM_DROPOUT,
                               .step = k == BY_SAMPLE ? 0 : (uint32_t)batch.step,

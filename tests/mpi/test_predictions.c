@@ -18,6 +18,7 @@ typedef struct bed {
     const pod_program *program;
     pod_store *store;
     pod_exec *exec;
+    pod_samples samples;
     pod_loader *loader;
     const char *name; /* of the file, in the run's folder */
 } bed;
@@ -33,7 +34,9 @@ static pod_status open_own(bed *b, int net)
     POD_TRY(pod_dataset_open(b->setup.data, b->setup.seed, &b->data));
     POD_TRY(compile(b, net));
     POD_TRY(pod_store_create(b->program, rank, 1, &b->store));
-    return pod_loader_open(b->data, POD_SPLIT_TEST, &batches, &b->loader);
+    POD_TRY(pod_task_image_classification.samples(&b->setup, b->data, false, pod_test_arena(),
+                                                  &b->samples));
+    return pod_loader_open(&b->samples, &batches, &b->loader);
 }
 
 /* A short training, and its evaluation program. */
@@ -67,7 +70,9 @@ static pod_status evaluate(bed *b, pod_eval_result *out)
     pod_predictions *p;
     const char *path = pod_test_text("%s/%s", b->run.folder, b->name);
     POD_TRY(pod_predictions_open(path, b->data, pod_loader_local_batch(b->loader), comm, &p));
-    const pod_status s = pod_evaluate(b->exec, b->loader, N_TEST, comm, 6, p, out);
+    const pod_feed feed = pod_feed_of(b->exec, b->program, b->loader, &b->samples.form);
+    const pod_status s =
+        pod_evaluate(&pod_task_image_classification, &feed, N_TEST, comm, 6, p, out);
     if (s != POD_OK) pod_predictions_abandon(p);
     return s == POD_OK ? pod_predictions_close(p) : s;
 }
@@ -130,8 +135,8 @@ static void check_file(const bed *b, const pod_eval_result *want)
         correct += answer == label;
     }
     POD_CHECK(*at == '\0', "more than %d rows: '%.60s'", N_TEST, at);
-    POD_CHECK(fabs(want->accuracy * N_TEST - correct) < 1e-9, "%d right, the evaluation has %g",
-              correct, want->accuracy * N_TEST);
+    POD_CHECK(fabs(want->metric[0] * N_TEST - correct) < 1e-9, "%d right, the evaluation has %g",
+              correct, want->metric[0] * N_TEST);
     POD_CHECK(fabs(loss - want->loss * N_TEST) < 1e-5 * loss, "a loss of %.9g, evaluated %.9g",
               loss / N_TEST, want->loss);
 }
@@ -148,7 +153,7 @@ static void test_file(void)
                 POD_CHECK_OK(evaluate(&b, &result));
                 if (rank == 0) check_file(&b, &result);
             }
-            POD_CHECK(pod_exec_rows(b.exec, POD_NET_LOGITS) != NULL, "no rows");
+            POD_CHECK(pod_exec_rows(b.exec, 2) != NULL, "no rows");
         }
         bed_close(&b);
     }

@@ -42,10 +42,10 @@ static void check_same_end(const char *what, const pod_test_run *a, const pod_te
     POD_CHECK(a->result.weights_hash == b->result.weights_hash,
               "%s: weights %016" PRIx64 ", straight %016" PRIx64, what, b->result.weights_hash,
               a->result.weights_hash);
-    POD_CHECK(a->result.last.accuracy == b->result.last.accuracy &&
+    POD_CHECK(a->result.last.metric[0] == b->result.last.metric[0] &&
                   a->result.last.loss == b->result.last.loss,
-              "%s: evaluation %.9g, %.9g, straight %.9g, %.9g", what, b->result.last.accuracy,
-              b->result.last.loss, a->result.last.accuracy, a->result.last.loss);
+              "%s: evaluation %.9g, %.9g, straight %.9g, %.9g", what, b->result.last.metric[0],
+              b->result.last.loss, a->result.last.metric[0], a->result.last.loss);
     const int64_t done = b->result.first_step + b->result.n_steps;
     POD_CHECK(b->result.first_step > 0 && done == a->result.n_steps,
               "%s: resumed at %" PRId64 ", ended at %" PRId64, what, b->result.first_step, done);
@@ -183,13 +183,13 @@ static void test_log_of_a_finished_job(void)
     const double evals[] = {1, 2};
     RUN(&first, POD_TEST_PERCEPTRON, "finished", "--epochs=2");
     POD_CHECK(stat(first.mllog_path, &before) == 0, "no log");
-    const double accuracy = first.result.last.accuracy;
+    const double accuracy = first.result.last.metric[0];
     pod_comm_barrier(comm);
     pod_test_run_end(&first);
     RUN(&again, POD_TEST_PERCEPTRON, "finished", "--epochs=2", "--resume=auto");
-    POD_CHECK(again.result.evals.n == 2 && again.result.last.accuracy == accuracy,
+    POD_CHECK(again.result.evals.n == 2 && again.result.last.metric[0] == accuracy,
               "%" PRId64 " evaluations, accuracy %g, was %g", again.result.evals.n,
-              again.result.last.accuracy, accuracy);
+              again.result.last.metric[0], accuracy);
     POD_CHECK(stat(again.mllog_path, &after) == 0 && after.st_size == before.st_size,
               "a log of %lld bytes, was %lld", (long long)after.st_size, (long long)before.st_size);
     check_log(&again);
@@ -221,25 +221,25 @@ static void test_target(void)
     if (rank == 0) n = log_numbers(&all, "eval_accuracy", "value", ROOM, accuracy);
     pod_comm_broadcast(comm, 0, &n, sizeof n);
     pod_comm_broadcast(comm, 0, accuracy, sizeof accuracy);
-    while (first < n && accuracy[first] < all.result.best.accuracy) first++;
+    while (first < n && accuracy[first] < all.result.best.metric[0]) first++;
     POD_CHECK(n == 10 && first > 0 && first < n, "the best of %d evaluations is number %d", n,
               first);
     const pod_train_result *t = &all.result;
     POD_CHECK(t->peak == first && t->evals.row[t->peak].n_done == 2 * (first + 1) &&
-                  t->evals.row[t->peak].accuracy == t->best.accuracy,
+                  t->evals.row[t->peak].metric[0] == t->best.metric[0],
               "peak %" PRId64 ", want %d", t->peak, first);
     POD_CHECK(t->time_to_peak_s > 0 && t->time_to_peak_s <= t->evals.row[n - 1].at_s &&
                   t->evals.row[n - 1].at_s <= t->run_s,
               "%g s to the peak, %g s to the last evaluation, %g s in all", t->time_to_peak_s,
               t->evals.row[n - 1].at_s, t->run_s);
-    const char *target = pod_test_text("--target=%.17g", all.result.best.accuracy);
+    const char *target = pod_test_text("--target=%.17g", all.result.best.metric[0]);
     RUN(&stopped, POD_TEST_RESIDUAL, "stopped", "--epochs=4", "--eval-every=0.4", target);
     const pod_train_result *s = &stopped.result;
     POD_CHECK(s->reached && s->n_steps == 2 * (first + 1) && s->evals.n == first + 1,
               "reached %d after %" PRId64 " steps and %" PRId64 " evaluations, want %d", s->reached,
               s->n_steps, s->evals.n, first + 1);
-    POD_CHECK(s->last.accuracy == all.result.best.accuracy, "stopped at %.17g, wanted %.17g",
-              s->last.accuracy, all.result.best.accuracy);
+    POD_CHECK(s->last.metric[0] == all.result.best.metric[0], "stopped at %.17g, wanted %.17g",
+              s->last.metric[0], all.result.best.metric[0]);
     POD_CHECK(s->time_to_target_s > 0 && s->time_to_target_s <= s->run_s,
               "%g s to the target, %g s in all", s->time_to_target_s, s->run_s);
     POD_CHECK(s->time_to_peak_s == s->time_to_target_s, "%g s to the peak, which is the target",
@@ -304,7 +304,7 @@ static void test_result(void)
     POD_CHECK(t->n_weights == n_weights, "%" PRId64 " weights", t->n_weights);
     POD_CHECK(size == 1 || t->program->reduce_bytes >= 4 * n_weights,
               "%" PRId64 " bytes all-reduced", t->program->reduce_bytes);
-    POD_CHECK(t->best.accuracy >= t->last.accuracy && t->evals.n == 2, "%" PRId64 " evaluations",
+    POD_CHECK(t->best.metric[0] >= t->last.metric[0] && t->evals.n == 2, "%" PRId64 " evaluations",
               t->evals.n);
     uint64_t hash = t->weights_hash;
     POD_CHECK_OK(pod_comm_same(comm, "the weights", &hash, sizeof hash));

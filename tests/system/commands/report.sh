@@ -46,9 +46,10 @@ assert not page.open, page.open
 rows = {row[0]: row[1:] for row in page.rows}
 a, plain = (json.load(open(f"{name}/run.json")) for name in ("a <b>&", "plain"))
 assert rows[""] == ["a <b>&", "plain"], rows[""]
-assert rows["accuracy"] == [f"{a['eval_accuracy']:.4f}", f"{plain['eval_accuracy']:.4f}"], rows["accuracy"]
+assert rows["metric, last"] == [f"{a['eval_accuracy']:.4f}", f"{plain['eval_accuracy']:.4f}"], rows["metric, last"]
 assert rows["step, median, ms"] == [f"{1e3 * a['step_s']:.3f}", f"{1e3 * plain['step_s']:.3f}"]
-assert rows["target accuracy"] == ["0.2000", "-"], rows["target accuracy"]
+assert rows["metric, target"] == ["0.2000", "-"], rows["metric, target"]
+assert rows["metric"] == ["accuracy", "accuracy"], rows["metric"]
 assert rows["lr"] == ["0.1", "0.05"] and rows["target"] == ["0.2", "0"], rows
 assert "batch" not in rows, "a setting that does not differ is shown"
 import shutil

@@ -10,8 +10,9 @@
 #include "kernels/base/cpu.h"
 #include "kernels/base/rng.h"
 #include "models/model.h"
+#include "runtime/data/image_samples.h"
 #include "runtime/exec/exec.h"
-#include "runtime/train/network.h"
+#include "runtime/task/network.h"
 #include "tests/harness/check.h"
 #include "tests/harness/harness.h"
 
@@ -35,19 +36,18 @@ static bool is_large(const pod_model *m)
 
 static int64_t side_of(const pod_model *m) { return is_resnet50(m) ? MAX_SIDE : SIDE; }
 
-static pod_value build(const void *ctx, pod_graph *g, pod_value images, pod_value draws,
-                       int64_t n_classes, bool train)
+static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in *in)
 {
     const pod_model *m = ctx;
-    const pod_model_args args = {.n_classes = n_classes,
-                                 .train = train,
+    const pod_model_args args = {.n_classes = in->data->n_classes,
+                                 .train = in->train,
                                  .bn_momentum = 0.9f,
                                  .bn_epsilon = 1e-2f,
-                                 .draws = draws,
+                                 .draws = in->draws,
                                  .dropout = 0.2f,
                                  .survival = 0.8f,
                                  .width = m->scales ? 0.1 : 0};
-    return m->build(g, m->param, images, &args);
+    return (pod_network_out){m->build(g, m->param, in->field[POD_FIELD_IMAGES], &args)};
 }
 
 static const pod_program *compile(pod_arena *a, const pod_model *m, const char *mesh,
@@ -60,7 +60,8 @@ static const pod_program *compile(pod_arena *a, const pod_model *m, const char *
                                    .n_classes = CLASSES,
                                    .mean = mean,
                                    .std = std};
-    const pod_network net = {.name = m->name, .build = build, .ctx = m};
+    const pod_network net = {
+        .name = m->name, .task = &pod_task_image_classification, .build = build, .ctx = m};
     const pod_setup setup = {.batch = BATCH,
                              .precision = precision,
                              .optim = pod_optim_find("sgd"),

@@ -470,7 +470,11 @@ static void many_evaluations(void)
     enum { N = POD__CHECKPOINT_KEPT_EVALS + 1000 };
     const pod_checkpoint_receipt shard = {.is_there = true, .bytes = 5, .crc = 7};
     pod__manifest m = {.step = 9, .ranks = 1, .shard = &shard, .index = shard}, got = {0};
-    m.evals = (pod_eval_rows){.row = POD_ARENA_NEW(arena, pod_eval_row, N), .n = N, .room = N};
+    m.evals = (pod_eval_rows){.row = POD_ARENA_NEW(arena, pod_eval_row, N),
+                              .n = N,
+                              .room = N,
+                              .n_metrics = 1,
+                              .metric = {{"accuracy", false}}};
     const size_t room = pod__manifest_room(1, N);
     char *text = pod_arena_get(arena, 1, room);
     if (!m.evals.row || !text) {

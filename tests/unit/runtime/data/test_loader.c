@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/data/image_samples.h"
 #include "runtime/data/loader.h"
 #include "tests/harness/harness.h"
 
@@ -61,10 +62,23 @@ static pod_loader_options training(int rank, int size)
                                 .n_threads = 1};
 }
 
+static pod_samples viewed(const source *s, pod_split split, const pod_image_view *view)
+{
+    pod_samples samples;
+    POD_NEED_OK(pod_image_samples(&s->base, split, view, pod_test_arena(), &samples));
+    return samples;
+}
+
+static pod_samples samples_of(const source *s, pod_split split)
+{
+    return viewed(s, split, &(pod_image_view){0});
+}
+
 static pod_loader *opened(const source *s, pod_split split, const pod_loader_options *o)
 {
     pod_loader *l = NULL;
-    POD_NEED_OK(pod_loader_open(&s->base, split, o, &l));
+    const pod_samples samples = samples_of(s, split);
+    POD_NEED_OK(pod_loader_open(&samples, o, &l));
     return l;
 }
 
@@ -115,6 +129,7 @@ static void orders_are_even(void)
 static void refuses(void)
 {
     source s = make_source();
+    const pod_samples samples = samples_of(&s, POD_SPLIT_TRAIN);
     static const struct {
         int64_t batch;
         int rank, size, depth, n_threads;
@@ -138,8 +153,7 @@ static void refuses(void)
                                 .n_threads = bad[i].n_threads,
                                 .keep_tail = bad[i].keep_tail};
         pod_loader *l = NULL;
-        POD_CHECK_FAILS(pod_loader_open(&s.base, POD_SPLIT_TRAIN, &o, &l), POD_E_INVALID,
-                        bad[i].why);
+        POD_CHECK_FAILS(pod_loader_open(&samples, &o, &l), POD_E_INVALID, bad[i].why);
         CU_ASSERT_PTR_NULL(l);
     }
 }
@@ -157,7 +171,9 @@ static void check_rows(const source *s, pod_split split, const pod_batch *b, int
             for (int j = 0; j < BYTES; j++)
                 want[j] = (uint8_t)(b->samples[i] + j + (split == POD_SPLIT_TEST ? 101 : 1));
         }
-        POD_CHECK(b->labels[i] == label && memcmp(b->images + i * (int64_t)BYTES, want, BYTES) == 0,
+        const uint8_t *images = b->field[POD_FIELD_IMAGES];
+        const int32_t *labels = b->field[POD_FIELD_LABELS];
+        POD_CHECK(labels[i] == label && memcmp(images + i * (int64_t)BYTES, want, BYTES) == 0,
                   "step %lld, row %lld is not sample %lld", (long long)b->step, (long long)i,
                   (long long)b->samples[i]);
         CU_ASSERT((b->samples[i] >= 0) == (i < b->n_valid));
@@ -232,20 +248,21 @@ static void check_augmented(pod_augment augment, pod_frame frame, int n_threads)
     pod_loader_options o = training(1, 3);
     static _Alignas(64) uint8_t scratch[4096];
     const size_t seen = (size_t)(frame.out_height * frame.out_width);
-    o.augment = augment;
+    const pod_image_view view = {augment, 78, frame.out_height, frame.out_width};
+    const pod_samples samples = viewed(&s, POD_SPLIT_TRAIN, &view);
+    pod_loader *l = NULL;
     o.n_threads = n_threads;
-    o.image_height = frame.out_height;
-    o.image_width = frame.out_width;
-    pod_loader *l = opened(&s, POD_SPLIT_TRAIN, &o);
+    POD_NEED_OK(pod_loader_open(&samples, &o, &l));
     for (int k = 0; k < 2 * STEPS; k++) {
         pod_batch b = {0};
         POD_CHECK_OK(pod_loader_next(l, &b));
         for (int64_t i = 0; i < b.n_valid; i++) {
             uint8_t raw[BYTES], want[MAX_SEEN];
             POD_CHECK_OK(pod_dataset_read(&s.base, POD_SPLIT_TRAIN, b.samples[i], raw));
-            pod_augment_apply(&o.augment, o.seed, b.epoch, b.samples[i], &frame, raw, want,
+            pod_augment_apply(&view.augment, view.seed, b.epoch, b.samples[i], &frame, raw, want,
                               scratch);
-            CU_ASSERT(memcmp(b.images + (size_t)i * seen, want, seen) == 0);
+            CU_ASSERT(memcmp((const uint8_t *)b.field[POD_FIELD_IMAGES] + (size_t)i * seen, want,
+                             seen) == 0);
         }
     }
     pod_loader_close(l);
@@ -385,6 +402,7 @@ static void allocates_nothing_on_the_way(void)
 static void out_of_memory(void)
 {
     source s = make_source();
+    const pod_samples samples = samples_of(&s, POD_SPLIT_TRAIN);
     int n_failed = 0;
     for (int n = 0; n < 100; n++) {
         pod_test_budget left = {.n_left = n};
@@ -392,7 +410,7 @@ static void out_of_memory(void)
         pod_loader_options o = training(0, 1);
         o.alloc = &from;
         pod_loader *l = NULL;
-        pod_status status = pod_loader_open(&s.base, POD_SPLIT_TRAIN, &o, &l);
+        pod_status status = pod_loader_open(&samples, &o, &l);
         pod_loader_close(l);
         CU_ASSERT(left.n_alive == 0);
         if (status == POD_OK) break;

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "kernels/base/cpu.h"
+#include "runtime/data/image_samples.h"
 #include "runtime/exec/exec.h"
 #include "runtime/ops/ops.h"
 #include "tests/harness/check.h"
@@ -147,7 +148,7 @@ static void test_plan(void)
             POD_CHECK(!overlap(p, x, y), "slots %d and %d share memory", (int)x, (int)y);
     for (int i = 0; i < p->n_inputs; i++) {
         const pod_slot *s = &p->slot[p->input[i].value.id];
-        CU_ASSERT_EQUAL(s->advance, i <= POD_NET_LABELS ? s->bytes : 0);
+        CU_ASSERT_EQUAL(s->advance, i <= POD_FIELD_LABELS ? s->bytes : 0);
     }
 }
 

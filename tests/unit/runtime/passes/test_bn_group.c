@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/base/cpu.h"
+#include "runtime/data/image_samples.h"
 #include "runtime/exec/exec.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/nets.h"
@@ -71,8 +72,8 @@ static void deal_to_groups(pod_test_job *j, const pod_group *g)
         const int first = pod_group_member(mesh, g, r, 0);
         number[r] = first == r ? n_groups++ : number[first];
         const int place = number[r] * size + pod_group_index(mesh, g, r);
-        j->feed[POD_NET_IMAGES * j->n_ranks + r] = j->images + place * local * POD_TEST_PIXELS;
-        j->feed[POD_NET_LABELS * j->n_ranks + r] = j->labels + place * local;
+        j->feed[POD_FIELD_IMAGES * j->n_ranks + r] = j->images + place * local * POD_TEST_PIXELS;
+        j->feed[POD_FIELD_LABELS * j->n_ranks + r] = j->labels + place * local;
     }
     CU_ASSERT_EQUAL(n_groups * size, j->n_ranks);
 }

@@ -5,9 +5,10 @@
 #include "kernels/base/cpu.h"
 #include "kernels/base/rng.h"
 #include "models/model.h"
+#include "runtime/data/image_samples.h"
 #include "runtime/exec/exec.h"
 #include "runtime/passes/passes.h"
-#include "runtime/train/network.h"
+#include "runtime/task/network.h"
 #include "tests/harness/check.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/nets.h"
@@ -28,21 +29,20 @@ typedef struct small_model {
 static const small_model resnet = {"resnet8", 0, 0, 4 * (9 + 1)}, perceptron = {"mlp", 0, 0, 4 * 3},
                          efficient = {"efficientnet-b0-32", 0.25, 0.3, 0};
 
-static pod_value build(const void *ctx, pod_graph *g, pod_value images, pod_value draws,
-                       int64_t n_classes, bool train)
+static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in *in)
 {
     const small_model *m = ctx;
     const pod_model *model = pod_model_find(m->name);
-    const pod_model_args args = {.n_classes = n_classes,
-                                 .train = train,
+    const pod_model_args args = {.n_classes = in->data->n_classes,
+                                 .train = in->train,
                                  .bn_momentum = 0.9f,
                                  .bn_epsilon = 1e-3f,
                                  .bf16_products = true,
-                                 .draws = draws,
+                                 .draws = in->draws,
                                  .survival = 1,
                                  .width = m->width,
                                  .depth = m->depth};
-    return model->build(g, model->param, images, &args);
+    return (pod_network_out){model->build(g, model->param, in->field[POD_FIELD_IMAGES], &args)};
 }
 
 static const pod_program *compile(pod_arena *a, const small_model *m, uint32_t cpu, bool fusion)
@@ -54,7 +54,8 @@ static const pod_program *compile(pod_arena *a, const small_model *m, uint32_t c
                                    .n_classes = CLASSES,
                                    .mean = mean,
                                    .std = std};
-    const pod_network net = {.name = m->name, .build = build, .ctx = m};
+    const pod_network net = {
+        .name = m->name, .task = &pod_task_image_classification, .build = build, .ctx = m};
     const pod_setup setup = {.batch = BATCH,
                              .precision = POD_F32,
                              .optim = pod_optim_find("sgd"),

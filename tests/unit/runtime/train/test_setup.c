@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "runtime/train/setup.h"
+#include "runtime/task/setup.h"
 #include "tests/harness/harness.h"
 
 /* ---- meshes ---- */

@@ -1,4 +1,4 @@
-#include "runtime/train/network.h"
+#include "runtime/task/network.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -7,20 +7,11 @@
 #include "kernels/base/assert.h"
 #include "runtime/ops/ops.h"
 
-static pod_value input_images(pod_graph *g, const pod_setup *s, const pod_dataset_info *data)
+static pod_value input(pod_graph *g, const pod_setup *s, const pod_field *f)
 {
-    float mean[POD_MAX_CHANNELS], std[POD_MAX_CHANNELS];
-    if (data->channels > POD_MAX_CHANNELS)
-        return pod_graph_fail(g, POD_E_UNSUPPORTED,
-                              "images have %d channels, at most %d can be fed", (int)data->channels,
-                              POD_MAX_CHANNELS);
-    for (int64_t c = 0; c < data->channels; c++) {
-        mean[c] = (float)data->mean[c];
-        std[c] = (float)data->std[c];
-    }
-    int64_t dim[4] = {s->batch, data->height, data->width, data->channels};
-    pod_value bytes = pod_input(g, "images", pod_type_of(POD_U8, 4, dim), 0);
-    return pod_normalize(g, bytes, mean, std, s->precision);
+    int64_t dim[POD_MAX_DIMS] = {s->batch};
+    memcpy(dim + 1, f->dim, sizeof f->dim);
+    return pod_input(g, f->name, pod_type_of(f->dtype, 1 + f->n_dims, dim), 0);
 }
 
 static pod_status add_update(pod_graph *g, const pod_setup *s, pod_value loss)
@@ -40,21 +31,19 @@ pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
 {
     pod_graph *g;
     POD_TRY(pod_graph_create(arena, &g));
-    pod_value images = input_images(g, s, data);
-    pod_value labels = pod_input(g, "labels", pod_type_of(POD_I32, 1, &s->batch), 0);
-    pod_value draws = {0};
-    if (train) draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, &s->batch), 0);
+    const pod_task *task = net->task;
+    const pod_form form = task->form(data);
+    pod_network_in in = {.data = data, .train = train};
+    pod_value sum[POD_MAX_SUMS + 1] = {0};
+    for (int i = 0; i < form.n_fields; i++) in.field[i] = input(g, s, &form.field[i]);
+    if (train) in.draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, &s->batch), 0);
     const bool of_averages = !train && s->ema > 0;
     if (of_averages) pod_scope_begin(g, "ema");
-    pod_value logits = net->build(net->ctx, g, images, draws, data->n_classes, train);
+    task->build(net, s, g, &in, sum);
     if (of_averages) pod_scope_end(g);
-    pod_softmax_loss_attr attr = {.smoothing = train ? s->label_smoothing : 0.0f,
-                                  .scale = train ? 1.0f / (float)s->batch : 1.0f};
-    pod_value loss = pod_softmax_loss(g, logits, labels, attr);
-    pod_output(g, "loss", loss);
-    pod_output(g, "correct", pod_count_correct(g, logits, labels));
-    if (!train && s->reads_logits) pod_output(g, "logits", logits);
-    if (train) POD_TRY(add_update(g, s, loss));
+    for (int i = 0; i < task->n_sums; i++) pod_output(g, task->sum[i], sum[i]);
+    if (!train && s->reads_logits) pod_output(g, "logits", sum[task->n_sums]);
+    if (train) POD_TRY(add_update(g, s, sum[POD_NET_LOSS]));
     POD_TRY(pod_graph_finish(g));
     *out = g;
     return POD_OK;

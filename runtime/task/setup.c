@@ -1,4 +1,4 @@
-#include "runtime/train/setup.h"
+#include "runtime/task/setup.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -244,9 +244,6 @@ pod_loader_options pod_setup_loader(const pod_setup *s, bool train, int rank, in
                                 .seed = s->seed,
                                 .shuffle = train,
                                 .keep_tail = !train,
-                                .augment = train ? s->augment : (pod_augment){0},
-                                .image_height = s->image_height,
-                                .image_width = s->image_width,
                                 .depth = s->prefetch,
                                 .n_threads = s->input_threads};
 }

@@ -1,31 +1,16 @@
-/* The programs of a run: a network with its input and its loss, compiled for training or for
+/* The programs of a run: a network with its task's input and loss, compiled for training or for
  * evaluation. Both programs give variables the same names, so that one store serves both. */
-#ifndef MINIPOD_RUNTIME_TRAIN_NETWORK_H
-#define MINIPOD_RUNTIME_TRAIN_NETWORK_H
+#ifndef MINIPOD_RUNTIME_TASK_NETWORK_H
+#define MINIPOD_RUNTIME_TASK_NETWORK_H
 
-#include "runtime/data/dataset.h"
-#include "runtime/train/setup.h"
+#include "runtime/task/task.h"
 
-/* A network, passed as a function because the models are a layer above this one. `build` maps
- * images (N, H, W, C) of the activations' type to logits (N, n_classes) float32. `draws` (N),
- * int32, are random numbers for dropout and stochastic depth in training; id 0 in evaluation. */
-typedef struct pod_network {
-    const char *name;
-    pod_value (*build)(const void *ctx, pod_graph *g, pod_value images, pod_value draws,
-                       int64_t n_classes, bool train);
-    const void *ctx;
-} pod_network;
+enum { POD_NET_LOSS }; /* index of the output in both programs */
 
-/* Indices of the first inputs and of the outputs of both programs; only evaluation has logits. Find
- * other inputs by name (pod_program_find_input): a program has only those that it reads. */
-enum { POD_NET_IMAGES, POD_NET_LABELS };
-enum { POD_NET_LOSS, POD_NET_CORRECT, POD_NET_LOGITS };
-
-/* Builds the graph of one step. Inputs: `images` u8 (N, H, W, C) and `labels` i32 (N); for training
- * also `draws` i32 (N) and the scalars `lr` and `step`. A training graph has gradients and update.
- * Outputs: `loss` (training: the mean over the batch; evaluation: the sum over the samples) and
- * `correct`, a count; for evaluation with reads_logits (setup.h) also the rows `logits`. Lives in
- * `arena`. */
+/* Builds the graph of one step. Inputs: the fields of the task's form; for training also `draws` i32
+ * (N) and the scalars `lr` and `step`. A program has only those that it reads: find them by name
+ * (pod_program_find_input). A training graph has gradients and update. Outputs: the task's sums, and
+ * `logits` for evaluation with reads_logits (setup.h). Lives in `arena`. */
 POD_MUST pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
                                       const pod_dataset_info *data, bool train, pod_arena *arena,
                                       pod_graph **out);

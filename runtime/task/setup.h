@@ -1,6 +1,6 @@
 /* The setup of a run: the options of train and eval, checked and converted. */
-#ifndef MINIPOD_RUNTIME_TRAIN_SETUP_H
-#define MINIPOD_RUNTIME_TRAIN_SETUP_H
+#ifndef MINIPOD_RUNTIME_TASK_SETUP_H
+#define MINIPOD_RUNTIME_TASK_SETUP_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,6 +8,7 @@
 #include "collectives/algo/rules.h"
 #include "runtime/config/config.h"
 #include "runtime/data/augment.h"
+#include "runtime/data/dataset.h"
 #include "runtime/data/loader.h"
 #include "runtime/optim/lr.h"
 #include "runtime/optim/optim.h"
@@ -38,7 +39,7 @@ typedef struct pod_setup {
     double epochs;
     int64_t steps;        /* 0: `epochs` counts */
     double eval_every;    /* epochs; 0: only at the end */
-    double target;        /* accuracy; 0: none */
+    double target;        /* of the task's first metric; 0: none */
     bool reads_logits;    /* evaluation also outputs logits, for --predictions */
     const char *settings; /* all options of train as text, a line "option = value" each */
 } pod_setup;
@@ -65,8 +66,8 @@ pod_dataset_info pod_setup_seen(const pod_setup *s, const pod_dataset_info *stor
  * loader. */
 pod_setup pod_setup_evaluation(const pod_setup *s, int64_t n_samples);
 
-/* Returns the options of this rank's loader: for training, shuffled and augmented; for evaluation,
- * all samples in order. */
+/* Returns the options of this rank's loader: for training, shuffled; for evaluation, all samples in
+ * order. */
 pod_loader_options pod_setup_loader(const pod_setup *s, bool train, int rank, int size);
 
 /* The length of a run, computed when the data set is known. */

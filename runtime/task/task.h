@@ -1,0 +1,71 @@
+/* Tasks: what a batch is made of, what is lost, and what is measured. A task is one file and one
+ * line in tasks.def; a model names its task.
+ *
+ * A task says which fields a batch has and draws the samples that fill them. It builds the loss from
+ * what the network makes of a batch, and sums over the samples, from which its metrics are computed:
+ * the metrics of a data set come from the sums of all of its batches. */
+#ifndef MINIPOD_RUNTIME_TASK_TASK_H
+#define MINIPOD_RUNTIME_TASK_TASK_H
+
+#include "runtime/core/metric.h"
+#include "runtime/data/dataset.h"
+#include "runtime/data/samples.h"
+#include "runtime/ops/ops.h"
+#include "runtime/task/setup.h"
+
+typedef struct pod_task pod_task;
+
+typedef struct pod_network_in {
+    /* The fields of the batch, in the order of the task's form. Images have been normalized, in the
+     * type of activations. */
+    pod_value field[POD_MAX_FIELDS];
+    pod_value draws; /* (N) i32, random numbers for dropout and stochastic depth in training; id 0
+                        in evaluation */
+    const pod_dataset_info *data;
+    bool train;
+} pod_network_in;
+
+typedef struct pod_network_out {
+    pod_value logits; /* image-classification: (N, n_classes) float32 */
+} pod_network_out;
+
+/* A network, passed as a function because the models are a layer above this one. */
+typedef struct pod_network {
+    const char *name;
+    const pod_task *task;
+    pod_network_out (*build)(const void *ctx, pod_graph *g, const pod_network_in *in);
+    const void *ctx;
+} pod_network;
+
+enum { POD_MAX_SUMS = 8 };
+
+struct pod_task {
+    const char *name;   /* "image-classification" */
+    const char *mlperf; /* name of the benchmark in MLPerf's log */
+    int n_metrics;
+    pod_metric metric[POD_MAX_METRICS]; /* the first is the target's */
+    /* The programs' outputs, each summed over the batch. The first is the loss; in training it is
+     * instead what is minimized. */
+    int n_sums;
+    const char *sum[POD_MAX_SUMS];
+
+    /* `data` is the data set as the network sees it (pod_setup_seen). */
+    pod_form (*form)(const pod_dataset_info *data);
+    pod_status (*samples)(const pod_setup *s, const pod_dataset *d, bool train, pod_arena *a,
+                          pod_samples *out);
+    /* Calls the network and appends the sums, in order; with reads_logits (setup.h) in evaluation
+     * also rows, as one output more. */
+    void (*build)(const pod_network *net, const pod_setup *s, pod_graph *g,
+                  const pod_network_in *in, pod_value sum[]);
+    /* Computes the metrics from sums over n_samples samples, and returns the mean loss; not for the
+     * loss of a training step. */
+    double (*measure)(const double sum[], int64_t n_samples, double metric[]);
+};
+
+#define POD_TASK(task) extern const pod_task task;
+#include "runtime/task/tasks.def"
+#undef POD_TASK
+
+const pod_task *pod_task_find(const char *name); /* NULL: there is none */
+
+#endif
