@@ -11,6 +11,7 @@
  * which A is read. Between blocks of k sums wait in C where it is float32, else in scratch.
  * Packed B is panels as long as k, float32: [panel][k][PANEL], zeros beyond N. */
 #include "kernels/base/simd/simd.h"
+#include "kernels/base/simd/transpose.h"
 #include "kernels/gemm/blas.h"
 #include "kernels/gemm/gemm_blocks.h"
 #include "kernels/gemm/gemm_kernels.h"
@@ -132,22 +133,6 @@ static int64_t height_for(int64_t rows)
 
 typedef pod__gemm_block block;
 
-/* A square of LANES x LANES elements, transposed: log2(LANES) rounds, each of which interleaves the
- * first half of the rows with the second. */
-POD_INLINE void transpose(pod_vec row[POD_VEC_LANES])
-{
-    for (int round = 1; round < POD_VEC_LANES; round *= 2) {
-        pod_vec next[POD_VEC_LANES];
-#pragma GCC unroll 8
-        for (int i = 0; i < POD_VEC_LANES / 2; i++) {
-            next[2 * i] = pod_vec_zip_first(row[i], row[i + POD_VEC_LANES / 2]);
-            next[2 * i + 1] = pod_vec_zip_second(row[i], row[i + POD_VEC_LANES / 2]);
-        }
-#pragma GCC unroll 16
-        for (int i = 0; i < POD_VEC_LANES; i++) row[i] = next[i];
-    }
-}
-
 /* Half a panel, at most LANES columns and `depth` deep, of a B that is stored (n, k). */
 static void pack_across(const pod_gemm_call *c, pod_dtype from, const void *b, const block *of,
                         int64_t column, int64_t columns, float *out)
@@ -158,7 +143,7 @@ static void pack_across(const pod_gemm_call *c, pod_dtype from, const void *b, c
         for (int64_t n = 0; n < POD_VEC_LANES; n++)
             row[n] = n < columns ? pod_vec_load(from, b, (column + n) * c->ldb + of->k + k, count)
                                  : pod_vec_all(0);
-        transpose(row);
+        pod_vec_transpose(row);
         for (int i = 0; i < count; i++)
             pod_vec_store(POD_F32, out, (k + i) * PANEL, POD_VEC_LANES, row[i]);
     }

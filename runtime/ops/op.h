@@ -36,7 +36,9 @@ typedef struct pod_product {
 /* The work of a node, given the shapes of its values. */
 typedef struct pod_cost {
     double matrix_flops; /* two per multiply-add of matmuls and convolutions */
-    pod_product product; /* the same as matmuls; count 0: not for matrix units (depthwise) */
+    /* The matmuls that run; count 0: not for matrix units (depthwise). They are those of matrix_flops,
+     * except that the gradient of attention also computes its scores again. */
+    pod_product product;
     /* All other work: one per element and operation. A function such as exp counts about ten, as
      * many as the terms of its polynomial. */
     double vector_ops;

@@ -4,6 +4,7 @@
 #define MINIPOD_RUNTIME_OPS_OP_COMMON_H
 
 #include "kernels/activation/activation.h"
+#include "kernels/attention/attention.h"
 #include "kernels/base/assert.h"
 #include "kernels/combine/combine.h"
 #include "kernels/depthwise/depthwise.h"
@@ -128,6 +129,7 @@ pod__rows_attr pod__rows_of(const pod_lower_args *args, int32_t set);
         return pod_##family##_sets()[set];                                    \
     }
 POD__FAMILY(activation)
+POD__FAMILY(attention_kernels)
 POD__FAMILY(combine)
 POD__FAMILY(depthwise)
 POD__FAMILY(embed)

@@ -110,6 +110,21 @@ pod_value pod_layer_norm(pod_graph *g, pod_value x, float eps);
 /* Layer norm of x + res in one op; *sum is x + res, for the residual path. */
 pod_value pod_add_layer_norm(pod_graph *g, pod_value x, pod_value res, float eps, pod_value *sum);
 
+/* ---- attention: op_attention.c ---- */
+typedef struct pod_attention_attr {
+    int n_heads;   /* divides H; head h is features [h D, (h + 1) D) with D = H / n_heads */
+    float scale;   /* of the scores; 0: 1 / sqrt(D) */
+    bool causal;   /* query i sees the keys 0 .. i; needs Sq = Sk */
+    float dropout; /* probability that a probability becomes 0, in [0, 1); training only */
+} pod_attention_attr;
+/* Returns softmax(scale q k^T) v of each head (kernels/attention/attention.h): q (N, Sq, H) attends to
+ * k and v (N, Sk, H), all of one type, and the result has the type of q. lengths, int32 (N), counts
+ * the keys of each sequence that are no padding; id 0: all keys. A query without a key gives 0 and has
+ * gradient 0. draws is that of pod_dropout, and the scope is part of the random key as there; without
+ * dropout it is not read and may have id 0. */
+pod_value pod_attention(pod_graph *g, pod_value q, pod_value k, pod_value v, pod_value lengths,
+                        pod_value draws, pod_attention_attr attr);
+
 /* ---- pooling ---- */
 typedef struct pod_max_pool_attr {
     int window, stride, pad;

@@ -197,6 +197,30 @@ POD_INLINE pod_vec pod_vec_select(pod_vec_mask m, pod_vec yes, pod_vec no)
     return _mm256_blendv_ps(no, yes, m);
 }
 
+typedef __m256i pod_vec_u32;
+
+POD_INLINE pod_vec_u32 pod_vec_u32_all(uint32_t x) { return _mm256_set1_epi32((int)x); }
+POD_INLINE pod_vec_u32 pod_vec_u32_from(uint32_t first)
+{
+    return _mm256_add_epi32(pod_vec_u32_all(first), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+POD_INLINE pod_vec_u32 pod_vec_u32_xor(pod_vec_u32 a, pod_vec_u32 b)
+{
+    return _mm256_xor_si256(a, b);
+}
+POD_INLINE pod_vec_u32 pod_vec_u32_mul(pod_vec_u32 a, uint32_t b, pod_vec_u32 *high)
+{
+    const __m256i by = pod_vec_u32_all(b);
+    const __m256i even = _mm256_mul_epu32(a, by);
+    const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), by);
+    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+    return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
+}
+POD_INLINE pod_vec pod_vec_u32_upper24(pod_vec_u32 x)
+{
+    return _mm256_cvtepi32_ps(_mm256_srli_epi32(x, 8));
+}
+
 typedef __m256i pod_vec16;
 
 POD_INLINE pod_vec16 pod_vec16_load(const void *data, int64_t i, int n)

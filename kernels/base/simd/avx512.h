@@ -219,6 +219,34 @@ POD_INLINE pod_vec pod_vec_select(pod_vec_mask m, pod_vec yes, pod_vec no)
     return _mm512_mask_blend_ps(m, no, yes);
 }
 
+/* Vectors of unsigned integers, for random numbers (simd/philox.h). */
+typedef __m512i pod_vec_u32;
+
+POD_INLINE pod_vec_u32 pod_vec_u32_all(uint32_t x) { return _mm512_set1_epi32((int)x); }
+POD_INLINE pod_vec_u32 pod_vec_u32_from(uint32_t first) /* first, first + 1, ... */
+{
+    const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    return _mm512_add_epi32(pod_vec_u32_all(first), lane);
+}
+POD_INLINE pod_vec_u32 pod_vec_u32_xor(pod_vec_u32 a, pod_vec_u32 b)
+{
+    return _mm512_xor_si512(a, b);
+}
+/* The lower and the upper half of the product of 64 bits. */
+POD_INLINE pod_vec_u32 pod_vec_u32_mul(pod_vec_u32 a, uint32_t b, pod_vec_u32 *high)
+{
+    const __m512i by = pod_vec_u32_all(b);
+    const __m512i even = _mm512_mul_epu32(a, by);
+    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), by);
+    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+    return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
+}
+/* Bits 8 to 31 as a whole number. */
+POD_INLINE pod_vec pod_vec_u32_upper24(pod_vec_u32 x)
+{
+    return _mm512_cvtepi32_ps(_mm512_srli_epi32(x, 8));
+}
+
 /* Vectors of bf16, for operations that only select among bit patterns. */
 typedef __m512i pod_vec16;
 

@@ -1,6 +1,7 @@
 /* The sets of every family (kernels/base/sets.h): which of them this CPU runs, and that each is picked
  * by a CPU that has no more than it needs. */
 #include "kernels/activation/activation.h"
+#include "kernels/attention/attention.h"
 #include "kernels/combine/combine.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/embed/embed.h"
@@ -34,6 +35,7 @@ static void check(const char *family, const char *set, uint32_t needs, bool is_p
         CU_ASSERT_EQUAL(set[-1]->needs, 0);                                        \
     }
 FAMILY(activation)
+FAMILY(attention_kernels)
 FAMILY(combine)
 FAMILY(depthwise)
 FAMILY(embed)
@@ -51,6 +53,6 @@ FAMILY(update)
     {                          \
 #family, test_##family \
     }
-POD_TEST_SUITE("sets", LINE(activation), LINE(combine), LINE(depthwise), LINE(embed), LINE(gate),
-               LINE(layernorm), LINE(norm), LINE(pack), LINE(pointwise), LINE(pool), LINE(reduce),
-               LINE(softmax), LINE(update));
+POD_TEST_SUITE("sets", LINE(activation), LINE(attention_kernels), LINE(combine), LINE(depthwise),
+               LINE(embed), LINE(gate), LINE(layernorm), LINE(norm), LINE(pack), LINE(pointwise),
+               LINE(pool), LINE(reduce), LINE(softmax), LINE(update));

@@ -198,6 +198,22 @@ static pod_value layernorm_case(pod_graph *g, pod_rng *r, pod_dtype travel, int 
     return pod_add(g, y, sum);
 }
 
+enum { CAUSAL = 1, DROPS = 2, LENGTHS = 4, CROSS = 8 };
+
+static pod_value attention_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
+{
+    const int64_t n = pick(r, 2, 3), s = pick(r, 2, 5), h = 4;
+    const int64_t q[] = {n, param & CROSS ? pick(r, 1, 5) : s, h}, k[] = {n, s, h};
+    pod_value none = {0}, keys = pod_cast(g, weight(g, "k", 3, k), travel);
+    pod_value values = pod_cast(g, weight(g, "v", 3, k), travel);
+    pod_value lengths = param & LENGTHS ? OP_INPUT(g, "lengths", POD_I32, n) : none;
+    pod_value draws = param & DROPS ? OP_INPUT(g, "draws", POD_I32, n) : none;
+    return pod_attention(g, activation(g, travel, 3, q), keys, values, lengths, draws,
+                         (pod_attention_attr){.n_heads = 2,
+                                              .causal = param & CAUSAL,
+                                              .dropout = param & DROPS ? .25f : 0});
+}
+
 static pod_value max_pool_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
 {
     const int64_t x[] = {pick(r, 1, 2), pick(r, 3, 6), pick(r, 3, 6), pick(r, 1, 3)};
@@ -229,7 +245,10 @@ static pod_value softmax_case(pod_graph *g, pod_rng *r, pod_dtype travel, int pe
 /* Steps are 1/2 where the result is a polynomial of degree 2 along any line, for which a central
  * difference is exact. Reaches: a product of two inputs that are half a step off is below 9/4;
  * batch norm multiplies by rstd, below 3 for numbers spread over [-1, 1), and gets below 4 in
- * all. */
+ * all. The gradient of attention reads o, which is rounded to bfloat16 where values travel so: its sum
+ * with the incoming gradient, of size 3, is 2^-8 of that off, as after DELTA roundings to float32.
+ * tests/unit/kernels/test_attention.c has the sharp bounds. */
+enum { DELTA = 1 << 16 };
 static const op_case cases[] = {
     {"matmul_nn", matmul_case, 0, 6, 6, false, 14, 6, .5},
     {"matmul_nt", matmul_case, TRANS_B, 6, 6, false, 14, 6, .5},
@@ -277,6 +296,9 @@ static const op_case cases[] = {
     {"batchnorm_eval", batchnorm_case, EVALUATE, 4, 54, false, 10, 189, .5},
     {"layer_norm", layernorm_case, 0, 6, 9, false, 5, 36, .125},
     {"add_layer_norm", layernorm_case, RESIDUAL, 6, 9, false, 10, 48, .125},
+    {"attention", attention_case, 0, 13, DELTA, false, 1.25, 1, .125},
+    {"attention_causal", attention_case, CAUSAL | LENGTHS, 13, DELTA, false, 1.25, 1, .125},
+    {"attention_cross", attention_case, CROSS | LENGTHS | DROPS, 13, DELTA, false, 1.75, 1, .125},
     {"max_pool_2x2", max_pool_case, 220, 1, 1, true, 128, 1, .25},
     {"max_pool_3x3_overlap", max_pool_case, 321, 1, 4, true, 128, 4, .25},
     {"max_pool_3x3_dense", max_pool_case, 311, 1, 9, true, 128, 9, .25},
@@ -388,6 +410,13 @@ static void fill_labels(int32_t *labels, int64_t count, uint64_t seed, bool with
         labels[i] = with_padding && i == 1 ? -1 : (int32_t)pod_rng_below(&r, N_CLASSES);
 }
 
+/* Of sequences; the second one is empty, the others have more than one token. */
+static void fill_lengths(int32_t *lengths, int64_t count, uint64_t seed)
+{
+    fill_labels(lengths, count, seed, false);
+    for (int64_t i = 0; i < count; i++) lengths[i] = i == 1 ? 0 : lengths[i] + 2;
+}
+
 void op_fill(pod_interp *it, const pod_graph *g, uint64_t seed, bool apart)
 {
     for (int i = 0; i < pod_graph_n_variables(g); i++) {
@@ -400,9 +429,11 @@ void op_fill(pod_interp *it, const pod_graph *g, uint64_t seed, bool apart)
     for (int i = 0; i < pod_graph_n_inputs(g); i++) {
         const pod_value v = pod_graph_input(g, i)->value;
         const int64_t count = pod_shape_count(&pod_graph_type(g, v)->shape);
-        if (pod_graph_type(g, v)->dtype == POD_I32)
-            fill_labels(pod_interp_data(it, v), count, seed,
-                        strcmp(pod_graph_input(g, i)->name, "labels") == 0);
+        const char *name = pod_graph_input(g, i)->name;
+        if (strcmp(name, "lengths") == 0)
+            fill_lengths(pod_interp_data(it, v), count, seed);
+        else if (pod_graph_type(g, v)->dtype == POD_I32)
+            fill_labels(pod_interp_data(it, v), count, seed, strcmp(name, "labels") == 0);
         else
             fill_floats(pod_interp_data(it, v), count, seed * 64 + 63, false, 0.25f);
     }

@@ -140,6 +140,51 @@ static void batchnorm_vector(pod_graph *g)
 {
     pod_batchnorm(g, F32(g, "x", 4), (pod_batchnorm_attr){.train = true});
 }
+static pod_value attend(pod_graph *g, pod_value q, pod_value k, pod_attention_attr attr)
+{
+    const pod_value lengths = attr.n_heads == 3 ? INTS(g, POD_I32, 5) : (pod_value){0};
+    return pod_attention(g, q, k, k, lengths, (pod_value){0}, attr);
+}
+static void attention_matrix(pod_graph *g)
+{
+    attend(g, F32(g, "q", 4, 6), F32(g, "k", 4, 6), (pod_attention_attr){.n_heads = 1});
+}
+static void attention_keys(pod_graph *g)
+{
+    attend(g, F32(g, "q", 4, 2, 6), F32(g, "k", 3, 2, 6), (pod_attention_attr){.n_heads = 1});
+}
+static void attention_heads(pod_graph *g)
+{
+    attend(g, F32(g, "q", 4, 2, 6), F32(g, "k", 4, 2, 6), (pod_attention_attr){.n_heads = 4});
+}
+static void attention_causal(pod_graph *g)
+{
+    attend(g, F32(g, "q", 4, 2, 6), F32(g, "k", 4, 3, 6),
+           (pod_attention_attr){.n_heads = 1, .causal = true});
+}
+static void attention_lengths(pod_graph *g)
+{
+    attend(g, F32(g, "q", 4, 2, 6), F32(g, "k", 4, 2, 6), (pod_attention_attr){.n_heads = 3});
+}
+static void attention_no_heads(pod_graph *g)
+{
+    attend(g, F32(g, "q", 4, 2, 6), F32(g, "k", 4, 2, 6), (pod_attention_attr){.n_heads = 0});
+}
+static void attention_scale(pod_graph *g)
+{
+    attend(g, F32(g, "q", 4, 2, 6), F32(g, "k", 4, 2, 6),
+           (pod_attention_attr){.n_heads = 1, .scale = -1});
+}
+static void attention_rate(pod_graph *g)
+{
+    attend(g, F32(g, "q", 4, 2, 6), F32(g, "k", 4, 2, 6),
+           (pod_attention_attr){.n_heads = 1, .dropout = 1});
+}
+static void attention_draws(pod_graph *g)
+{
+    attend(g, F32(g, "q", 4, 2, 6), F32(g, "k", 4, 2, 6),
+           (pod_attention_attr){.n_heads = 1, .dropout = 0.5f});
+}
 static void pool_small(pod_graph *g)
 {
     pod_max_pool(g, F32(g, "x", 1, 2, 2, 3), (pod_max_pool_attr){5, 1, 1});
@@ -238,6 +283,17 @@ static const struct {
     {reshape_first, POD_E_SHAPE, "x is f32 (4, 3), cannot become (3, 4)"},
     {batchnorm_ints, POD_E_SHAPE, "bn_sums: x is i32 (4, 3)"},
     {batchnorm_vector, POD_E_SHAPE, "x is f32 (4), need"},
+    {attention_matrix, POD_E_SHAPE, "attention: q is f32 (4, 6), need 3 dimensions"},
+    {attention_keys, POD_E_SHAPE,
+     "q is f32 (4, 2, 6), k is f32 (3, 2, 6): need the same but for the tokens"},
+    {attention_heads, POD_E_SHAPE, "6 features do not divide into 4 heads"},
+    {attention_causal, POD_E_SHAPE, "k is f32 (4, 3, 6): causal attention needs as many tokens"},
+    {attention_lengths, POD_E_SHAPE,
+     "lengths are i32 (5), q is f32 (4, 2, 6): need one number a sample"},
+    {attention_no_heads, POD_E_INVALID, "attention: 0 heads, need 1 or more"},
+    {attention_scale, POD_E_INVALID, "attention: a scale of -1, need a positive number"},
+    {attention_rate, POD_E_INVALID, "attention: dropout of 1, need 0 to below 1"},
+    {attention_draws, POD_E_INVALID, "an input is nothing"},
     {pool_small, POD_E_SHAPE, "x is f32 (1, 2, 2, 3), too small for a window of 5 with padding 1"},
     {pool_pad, POD_E_INVALID, "window 2, stride 1, padding 2"},
     {mean_pool_matrix, POD_E_SHAPE, "x is f32 (4, 3), need 4 dimensions"},

@@ -387,8 +387,29 @@ static void costs_are_those_of_the_whole(void)
     }
 }
 
+/* The gradient needs twice the matmuls of forward; it runs 2.5 times as many, for it has no scores. */
+static void attention_counts_what_its_formulas_need(void)
+{
+    enum { SAMPLES = 3, S = 5, H = 8, HEADS = 2 };
+    const double of_one = 2.0 * SAMPLES * S * S * H;
+    pod_graph *g;
+    POD_CHECK_OK(pod_graph_create(pod_test_arena(), &g));
+    pod_value x = pod_weight(g, "x", (pod_shape){3, {SAMPLES, S, H}}, (pod_init){POD_INIT_ONE, 1},
+                             POD_ROLE_WEIGHT);
+    pod_value none = {0}, grad[1];
+    pod_value y = pod_attention(g, x, x, x, none, none, (pod_attention_attr){.n_heads = HEADS});
+    POD_CHECK_OK(pod_pass_grad(g, pod_test_weigh(g, y, F32(g, "r", SAMPLES, S, H)), grad));
+    const pod_node forward = find_node(g, "attention"), backward = find_node(g, "attention_grad");
+    const pod_cost f = pod_op_cost_in(g, &forward), b = pod_op_cost_in(g, &backward);
+    CU_ASSERT(f.matrix_flops == 2 * of_one && b.matrix_flops == 4 * of_one);
+    CU_ASSERT(f.product.count == 2 * SAMPLES * HEADS && b.product.count == 5 * SAMPLES * HEADS);
+    CU_ASSERT(f.product.rows == S && f.product.cols == S && f.product.depth == (double)H / HEADS);
+    CU_ASSERT(f.bytes_written == 4.0 * (SAMPLES * S * H + SAMPLES * HEADS * S));
+}
+
 POD_TEST_SUITE("ops", {"finds_every_op", finds_every_op},
                {"costs_are_those_of_the_whole", costs_are_those_of_the_whole},
+               {"attention_counts_what_its_formulas_need", attention_counts_what_its_formulas_need},
                {"samples_spread_through_training", samples_spread_through_training},
                {"parts_pass_through_linear_ops", parts_pass_through_linear_ops},
                {"values_are_dealt_out", values_are_dealt_out},

@@ -1,0 +1,306 @@
+/* Scaled dot-product attention over heads, kernels/attention, which stores no scores.
+ *
+ *   attention       q, k, v [, lengths] [, draws]                -> o, lse
+ *   attention_grad  q, k, v, o, lse, do [, lengths] [, draws]    -> dq, dk, dv
+ *
+ * q, o, do and dq are (N, Sq, H), k, v, dk and dv (N, Sk, H), of one type; lse is float32
+ * (N, heads, Sq), for the gradient, and has none. lengths and draws are int32 (N); the attribute says
+ * which of them are there. */
+#include <math.h>
+
+#include "kernels/base/hash.h"
+#include "runtime/ops/op_common.h"
+
+typedef struct attention_attr {
+    int32_t n_heads, causal, has_lengths, has_draws;
+    uint32_t layer;
+    float scale, rate;
+} attention_attr;
+
+/* ---- types --------------------------------------------------------------------------------- */
+
+static pod_status want_tokens(const char *what, const pod_type *t)
+{
+    POD_TRY(pod__want_dtype(what, t, POD__FLOATS));
+    POD_TRY(pod__want_dims(what, t, 3));
+    POD_TRY(pod__want_only_rows_split(what, t));
+    return pod__want_no_parts(what, t);
+}
+
+/* k, which has the samples, the features and the type of q, and its own number of tokens. */
+static pod_status want_keys(const attention_attr *a, const pod_type *q, const pod_type *k)
+{
+    char of_q[POD__TYPE_TEXT], of_k[POD__TYPE_TEXT];
+    pod_type like_q = *k;
+    like_q.shape.dim[1] = q->shape.dim[1];
+    if (k->dtype != q->dtype || !pod_shape_equal(&like_q.shape, &q->shape) ||
+        k->split[0] != q->split[0])
+        return pod_fail(POD_E_SHAPE, "q is %s, k is %s: need the same but for the tokens",
+                        pod__type_print(q, of_q, sizeof of_q),
+                        pod__type_print(k, of_k, sizeof of_k));
+    if (a->causal && k->shape.dim[1] != q->shape.dim[1])
+        return pod_fail(POD_E_SHAPE, "q is %s, k is %s: causal attention needs as many tokens",
+                        pod__type_print(q, of_q, sizeof of_q),
+                        pod__type_print(k, of_k, sizeof of_k));
+    return POD_OK;
+}
+
+static pod_status want_per_sample(const char *what, const pod_type *t, const pod_type *q)
+{
+    char got[POD__TYPE_TEXT], of[POD__TYPE_TEXT];
+    POD_TRY(pod__want_dtype(what, t, 1u << POD_I32));
+    POD_TRY(pod__want_no_parts(what, t));
+    if (t->shape.n_dims == 1 && t->shape.dim[0] == q->shape.dim[0] && t->split[0] == q->split[0])
+        return POD_OK;
+    return pod_fail(POD_E_SHAPE, "%s are %s, q is %s: need one number a sample", what,
+                    pod__type_print(t, got, sizeof got), pod__type_print(q, of, sizeof of));
+}
+
+/* The inputs of both ops: q, k, v first, and behind `n_fixed` inputs what the attribute says. */
+static pod_status want_inputs(const attention_attr *a, const pod_type in[], int n_in, int n_fixed)
+{
+    POD_TRY(want_tokens("q", &in[0]));
+    POD_TRY(want_tokens("k", &in[1]));
+    POD_TRY(want_keys(a, &in[0], &in[1]));
+    POD_TRY(pod__want_alike("k", &in[1], "v", &in[2]));
+    const int64_t features = in[0].shape.dim[2];
+    if (features % a->n_heads != 0)
+        return pod_fail(POD_E_SHAPE, "%lld features do not divide into %d heads",
+                        (long long)features, (int)a->n_heads);
+    POD_ASSERT(n_in == n_fixed + a->has_lengths + a->has_draws, "%d inputs", n_in);
+    if (a->has_lengths) POD_TRY(want_per_sample("lengths", &in[n_fixed], &in[0]));
+    if (a->has_draws) POD_TRY(want_per_sample("draws", &in[n_fixed + a->has_lengths], &in[0]));
+    return POD_OK;
+}
+
+static pod_type lse_of(const attention_attr *a, const pod_type *q)
+{
+    const int64_t *dim = q->shape.dim;
+    pod_type t = pod_type_of(POD_F32, 3, (const int64_t[]){dim[0], a->n_heads, dim[1]});
+    t.split[0] = q->split[0];
+    return t;
+}
+
+enum { Q, K, V, N_FIXED, O = N_FIXED, LSE, D_O, N_GRAD_FIXED };
+
+static pod_status attention_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    POD_TRY(want_inputs(n->attr, in, n_in, N_FIXED));
+    out[0] = in[Q];
+    out[1] = lse_of(n->attr, &in[Q]);
+    return POD_OK;
+}
+
+static pod_status grad_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    const pod_type lse = lse_of(n->attr, &in[Q]);
+    POD_TRY(want_inputs(n->attr, in, n_in, N_GRAD_FIXED));
+    POD_TRY(pod__want_alike("q", &in[Q], "o", &in[O]));
+    POD_TRY(pod__want_alike("lse", &in[LSE], "one number a head and query", &lse));
+    POD_TRY(pod__want_alike("q", &in[Q], "do", &in[D_O]));
+    out[0] = in[Q];
+    out[1] = in[K];
+    out[2] = in[V];
+    return POD_OK;
+}
+
+static void attention_grad(pod_graph *g, const pod_node *n, const pod_value d_out[],
+                           const bool need[], pod_value d_in[])
+{
+    if (!d_out[0].id) return;
+    pod_value in[POD_MAX_VALUES] = {n->in[Q], n->in[K], n->in[V], pod_node_out(n, 0),
+                                    pod_node_out(n, 1)};
+    pod_value d[3];
+    in[D_O] = pod_cast(g, d_out[0], pod_graph_type(g, n->in[Q])->dtype);
+    for (int i = N_FIXED; i < n->n_in; i++) in[N_GRAD_FIXED + i - N_FIXED] = n->in[i];
+    pod_op_add(g, &pod__op_attention_grad, n->attr, n->attr_bytes, in,
+               N_GRAD_FIXED + n->n_in - N_FIXED, d);
+    for (int i = 0; i < 3; i++)
+        if (need[i]) d_in[i] = d[i];
+}
+
+/* ---- cost ---------------------------------------------------------------------------------- */
+
+static pod_attention_shape shape_of(const attention_attr *a, const pod_shape *q, const pod_shape *k,
+                                    pod_dtype t)
+{
+    return (pod_attention_shape){.n = q->dim[0],
+                                 .sq = q->dim[1],
+                                 .sk = k->dim[1],
+                                 .heads = a->n_heads,
+                                 .d = q->dim[2] / a->n_heads,
+                                 .t = t,
+                                 .scale = a->scale,
+                                 .causal = a->causal != 0,
+                                 .rate = a->rate,
+                                 .layer = a->layer};
+}
+
+/* matrix_flops counts what the formulas need for all scores, causal or padded or not: two matmuls
+ * forward, four backward. `product` counts what runs: backward computes the scores again. */
+static void cost_of(const pod_node *n, const pod_type in[], const pod_type out[], int n_needed,
+                    int n_run, double ops_each, pod_cost *cost)
+{
+    const pod_attention_shape s = shape_of(n->attr, &in[Q].shape, &in[K].shape, in[Q].dtype);
+    const double heads = (double)s.n * (double)s.heads, sq = (double)s.sq, sk = (double)s.sk;
+    const double of_gates = s.rate > 0 ? 20 : 0; /* Philox, a number of 32 bits */
+    pod__cost_of(n, in, out, heads * sq * sk * (ops_each + of_gates), cost);
+    cost->matrix_flops = n_needed * pod_attention_matmul_flops(&s);
+    cost->product =
+        (pod_product){.count = n_run * heads, .rows = sq, .cols = sk, .depth = (double)s.d};
+}
+
+static void attention_cost(const pod_node *n, const pod_type in[], const pod_type out[],
+                           pod_cost *cost)
+{
+    cost_of(n, in, out, 2, 2, 13, cost); /* maximum, subtract, exponential, sum */
+}
+
+static void grad_cost(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost)
+{
+    cost_of(n, in, out, 4, 5, 13, cost); /* subtract, exponential, subtract, multiply */
+}
+
+/* ---- kernels ------------------------------------------------------------------------------- */
+
+typedef struct attention_run_attr {
+    int64_t n, sq, sk, heads, d;
+    int32_t dtype, causal, has_lengths, has_draws, set;
+    uint32_t layer;
+    float scale, rate;
+} attention_run_attr;
+
+static pod_attention_shape run_shape(const attention_run_attr *a)
+{
+    return (pod_attention_shape){.n = a->n,
+                                 .sq = a->sq,
+                                 .sk = a->sk,
+                                 .heads = a->heads,
+                                 .d = a->d,
+                                 .t = (pod_dtype)a->dtype,
+                                 .scale = a->scale,
+                                 .causal = a->causal != 0,
+                                 .rate = a->rate,
+                                 .layer = a->layer};
+}
+
+static pod_attention_inputs run_inputs(const attention_run_attr *a, const void *const in[],
+                                       int n_fixed)
+{
+    return (pod_attention_inputs){.q = in[Q],
+                                  .k = in[K],
+                                  .v = in[V],
+                                  .lengths = a->has_lengths ? in[n_fixed] : NULL,
+                                  .draws = a->has_draws ? in[n_fixed + a->has_lengths] : NULL};
+}
+
+static void attention_run(const void *attr, const void *const in[], void *const out[],
+                          void *scratch)
+{
+    const attention_run_attr *a = attr;
+    const pod_attention_shape s = run_shape(a);
+    const pod_attention_inputs inputs = run_inputs(a, in, N_FIXED);
+    pod__attention_kernels_at(a->set)->forward(&s, &inputs, out[0], out[1], scratch);
+}
+
+static void grad_run(const void *attr, const void *const in[], void *const out[], void *scratch)
+{
+    const attention_run_attr *a = attr;
+    const pod_attention_shape s = run_shape(a);
+    const pod_attention_inputs inputs = run_inputs(a, in, N_GRAD_FIXED);
+    pod__attention_kernels_at(a->set)->backward(&s, &inputs, in[O], in[LSE], in[D_O], out[0],
+                                                out[1], out[2], scratch);
+}
+
+static pod_status lower(const pod_lower_args *args, pod_run_fn *fn, pod_lowering *l)
+{
+    const attention_attr *attr = args->node->attr;
+    const pod_attention_shape s =
+        shape_of(attr, &args->in_local[Q], &args->in_local[K], args->in[Q].dtype);
+    const attention_run_attr run = {.n = s.n,
+                                    .sq = s.sq,
+                                    .sk = s.sk,
+                                    .heads = s.heads,
+                                    .d = s.d,
+                                    .dtype = (int32_t)s.t,
+                                    .causal = attr->causal,
+                                    .has_lengths = attr->has_lengths,
+                                    .has_draws = attr->has_draws,
+                                    .set = pod__attention_kernels_pick(args->target->cpu),
+                                    .layer = attr->layer,
+                                    .scale = attr->scale,
+                                    .rate = attr->rate};
+    const pod_attention_kernels *kernels = pod__attention_kernels_at(run.set);
+    POD_TRY(pod__lower(args, fn, kernels->name, &run, sizeof run, l));
+    l->scratch_bytes = kernels->scratch_bytes(&s);
+    return POD_OK;
+}
+
+static pod_status attention_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    return lower(args, attention_run, l);
+}
+
+static pod_status grad_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    return lower(args, grad_run, l);
+}
+
+const pod_op pod__op_attention = {.name = "attention",
+                                  .n_in = N_FIXED,
+                                  .n_more = 2,
+                                  .n_out = 2,
+                                  .infer = attention_infer,
+                                  .grad = attention_grad,
+                                  .cost = attention_cost,
+                                  .lower = attention_lower};
+
+const pod_op pod__op_attention_grad = {.name = "attention_grad",
+                                       .n_in = N_GRAD_FIXED,
+                                       .n_more = 2,
+                                       .n_out = 3,
+                                       .infer = grad_infer,
+                                       .cost = grad_cost,
+                                       .lower = grad_lower};
+
+/* ---- builder ------------------------------------------------------------------------------- */
+
+static float scale_of(pod_graph *g, pod_value q, const pod_attention_attr *attr)
+{
+    if (attr->scale > 0) return attr->scale;
+    return 1 / sqrtf((float)pod__last(&pod_graph_type(g, q)->shape) / (float)attr->n_heads);
+}
+
+pod_value pod_attention(pod_graph *g, pod_value q, pod_value k, pod_value v, pod_value lengths,
+                        pod_value draws, pod_attention_attr attr)
+{
+    const pod_value none = {0};
+    if (!pod__usable(g, q)) return none;
+    if (attr.n_heads < 1)
+        return pod_graph_fail(g, POD_E_INVALID, "attention: %d heads, need 1 or more",
+                              attr.n_heads);
+    if (!(attr.scale >= 0) || isinf(attr.scale))
+        return pod_graph_fail(g, POD_E_INVALID,
+                              "attention: a scale of %g, need a positive number, "
+                              "or 0 for 1 / sqrt(features of a head)",
+                              (double)attr.scale);
+    if (!(attr.dropout >= 0 && attr.dropout < 1))
+        return pod_graph_fail(g, POD_E_INVALID, "attention: dropout of %g, need 0 to below 1",
+                              (double)attr.dropout);
+    const bool drops = attr.dropout > 0;
+    if (drops && !pod__usable(g, draws)) return none;
+    const attention_attr a = {
+        .n_heads = attr.n_heads,
+        .causal = attr.causal,
+        .has_lengths = lengths.id != 0,
+        .has_draws = drops,
+        .layer = drops ? (uint32_t)pod_hash_text(POD_HASH_START, pod_graph_scope(g)) : 0,
+        .scale = scale_of(g, q, &attr),
+        .rate = attr.dropout};
+    pod_value in[N_FIXED + 2] = {q, k, v}, out[2];
+    int n = N_FIXED;
+    if (lengths.id) in[n++] = lengths;
+    if (drops) in[n++] = draws;
+    pod_op_add(g, &pod__op_attention, &a, sizeof a, in, n, out);
+    return out[0];
+}
