@@ -1,9 +1,13 @@
-/* reshape: the same memory under another shape, whose first dimension stays. */
+/* reshape: the same memory under another shape. Its first dimension counts samples, or rows of
+ * samples: from (N, S, H) to (N S, H), or back. */
 #include "runtime/ops/op_common.h"
 
 typedef struct reshape_attr {
     int64_t n_dims, dim[POD_MAX_DIMS];
 } reshape_attr;
+
+/* Then a core's part is whole samples before and after. */
+static bool one_divides(int64_t a, int64_t b) { return a % b == 0 || b % a == 0; }
 
 static pod_status reshape_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
 {
@@ -11,11 +15,14 @@ static pod_status reshape_infer(const pod_node *n, const pod_type in[], int n_in
     const reshape_attr *attr = n->attr;
     POD_TRY(pod__want_only_rows_split("x", &in[0]));
     pod_type t = pod_type_of(in[0].dtype, (int)attr->n_dims, attr->dim);
-    if (!attr->n_dims || !in[0].shape.n_dims || attr->dim[0] != in[0].shape.dim[0] ||
+    if (!attr->n_dims || !in[0].shape.n_dims || attr->dim[0] < 1 ||
+        !one_divides(attr->dim[0], in[0].shape.dim[0]) ||
         pod_shape_count(&t.shape) != pod_shape_count(&in[0].shape)) {
         char got[POD__TYPE_TEXT], want[96];
         return pod_fail(
-            POD_E_SHAPE, "x is %s, cannot become %s: need as many elements and the first dimension",
+            POD_E_SHAPE,
+            "x is %s, cannot become %s: need as many elements, and first dimensions of which one "
+            "divides the other",
             pod__type_print(&in[0], got, sizeof got), pod_shape_print(&t.shape, want, sizeof want));
     }
     t.split[0] = in[0].split[0];

@@ -60,7 +60,9 @@ pod_value pod_scale(pod_graph *g, float alpha, pod_value x); /* float32 */
 enum { POD_MAX_CHANNELS = 4 };
 pod_value pod_normalize(pod_graph *g, pod_value images, const float mean[], const float std[],
                         pod_dtype to);
-pod_value pod_reshape(pod_graph *g, pod_value x, pod_shape shape); /* keeps the first dimension */
+/* The same elements in another shape. The first dimension counts samples, or rows of samples: of the
+ * two one divides the other. */
+pod_value pod_reshape(pod_graph *g, pod_value x, pod_shape shape);
 
 /* ---- GELU and tanh: op_activation.c ---- */
 /* x Phi(x); BERT uses POD_GELU_TANH (kernels/activation/activation.h). */
@@ -68,6 +70,8 @@ pod_value pod_gelu(pod_graph *g, pod_value x, pod_gelu_form form);
 pod_value pod_tanh(pod_graph *g, pod_value x);
 
 /* ---- embeddings and rows of sequences: op_embed.c ---- */
+/* Returns (N, n) int32, 0 to n - 1 for each of the samples that `like` (N, ...) has. */
+pod_value pod_positions(pod_graph *g, pod_value like, int64_t n);
 /* Looks up rows: ids (N, ...) int32, table (V, H) float32 -> (N, ..., H) of type `to`. The gradient
  * is a dense (V, H). Ids come in as an input of type POD_I32 and lie in [0, V); whoever feeds them
  * has checked that (kernels/embed/embed.h). */
@@ -83,10 +87,10 @@ pod_value pod_swish(pod_graph *g, pod_value x);   /* x sigmoid(x) */
 pod_value pod_gate_by(pod_graph *g, pod_value x, pod_value gate);
 
 /* ---- dropout in training: op_drop.c ---- */
-/* Zeroes each element of x (N, C) with probability `rate` and scales the others by 1 / (1 - rate).
- * draws (N), int32, holds one random number per sample and step, which the host feeds; the scope is
- * part of the random key, so that layers in different scopes drop different elements. Fails with
- * E_UNSUPPORTED for other shapes, where a whole channel of (N, T, C) would be dropped. */
+/* Zeroes each element of x with probability `rate` and scales the others by 1 / (1 - rate). draws
+ * (N), int32, holds one random number per sample and step, which the host feeds; x has N samples, as
+ * (N, ...) or as their rows (N S, ...). The scope is part of the random key, so that layers in
+ * different scopes drop different elements. */
 pod_value pod_dropout(pod_graph *g, pod_value x, pod_value draws, float rate);
 /* The same for whole samples of x (N, ..., C): stochastic depth. */
 pod_value pod_drop_samples(pod_graph *g, pod_value x, pod_value draws, float rate);

@@ -83,14 +83,13 @@ static pod_value drop(pod_graph *g, pod_value x, pod_value draws, float rate, bo
 
 pod_value pod_dropout(pod_graph *g, pod_value x, pod_value draws, float rate)
 {
-    if (!pod__usable(g, x)) return (pod_value){0};
-    const int n_dims = pod_graph_type(g, x)->shape.n_dims;
-    if (n_dims != 2)
-        return pod_graph_fail(g, POD_E_UNSUPPORTED,
-                              "dropout: x has %d dimensions, need 2 (N, C): what is drawn for a "
-                              "sample's channel would drop it everywhere",
-                              n_dims);
-    return drop(g, x, draws, rate, false);
+    if (!pod__usable(g, x) || !pod__usable(g, draws)) return (pod_value){0};
+    const pod_shape shape = pod_graph_type(g, x)->shape;
+    const int64_t samples = pod_graph_type(g, draws)->shape.dim[0];
+    if (rate == 0 || (shape.n_dims == 2 && shape.dim[0] == samples))
+        return drop(g, x, draws, rate, false);
+    const pod_shape flat = {2, {samples, pod_shape_count(&shape) / samples}};
+    return pod_reshape(g, drop(g, pod_reshape(g, x, flat), draws, rate, false), shape);
 }
 
 pod_value pod_drop_samples(pod_graph *g, pod_value x, pod_value draws, float rate)

@@ -109,8 +109,9 @@ static pod_value reshape_case(pod_graph *g, pod_rng *r, pod_dtype travel, int pa
 {
     const int64_t n = pick(r, 1, 3), h = pick(r, 1, 3), c = pick(r, 1, 3);
     pod_value x = activation(g, travel, 3, (const int64_t[]){n, h, c});
-    (void)param;
-    return pod_reshape(g, x, (pod_shape){2, {n, h * c}});
+    if (param == 0) return pod_reshape(g, x, (pod_shape){2, {n, h * c}});
+    pod_value rows = pod_reshape(g, x, (pod_shape){2, {n * h, c}});
+    return param == 1 ? rows : pod_reshape(g, rows, (pod_shape){3, {n, c, h}});
 }
 
 static pod_value sigmoid_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
@@ -281,6 +282,8 @@ static const op_case cases[] = {
     {"axpby", axpby_case, 2, 2, 1, false, 2, 1, .5},
     {"scale", axpby_case, 1, 1, 1, false, 2, 1, .5},
     {"reshape", reshape_case, 0, 1, 1, false, 2, 1, .5},
+    {"reshape_to_rows", reshape_case, 1, 1, 1, false, 2, 1, .5},
+    {"reshape_from_rows", reshape_case, 2, 1, 1, false, 2, 1, .5},
     {"sigmoid", sigmoid_case, 0, 20, 20, false, 1, 1, .125},
     {"swish", swish_case, 0, 20, 20, false, 1.5, 1.5, .125},
     {"gelu_tanh", gelu_case, POD_GELU_TANH, 20, 20, false, 1.5, 1.5, .125},

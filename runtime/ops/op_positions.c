@@ -1,0 +1,50 @@
+/* positions: 0, 1, ... n-1 for each sample, int32, as many samples as another value has. */
+#include "runtime/ops/op_common.h"
+
+typedef struct positions_attr {
+    int64_t samples, n; /* samples: of a core, known when lowered */
+} positions_attr;
+
+static pod_status positions_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    (void)n_in;
+    const positions_attr *a = n->attr;
+    if (a->n < 1 || in[0].shape.n_dims < 1)
+        return pod_fail(POD_E_SHAPE, "%lld positions of samples, need at least one",
+                        (long long)a->n);
+    out[0] = pod_type_of(POD_I32, 2, (const int64_t[]){in[0].shape.dim[0], a->n});
+    out[0].split[0] = in[0].split[0];
+    return POD_OK;
+}
+
+static void positions_run(const void *attr, const void *const in[], void *const out[],
+                          void *scratch)
+{
+    (void)in, (void)scratch;
+    const positions_attr *a = attr;
+    int32_t *at = out[0];
+    for (int64_t i = 0; i < a->samples; i++)
+        for (int64_t k = 0; k < a->n; k++) *at++ = (int32_t)k;
+}
+
+static pod_status positions_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    positions_attr run = *(const positions_attr *)args->node->attr;
+    run.samples = args->in_local[0].dim[0];
+    return pod__lower(args, positions_run, "plain", &run, sizeof run, l);
+}
+
+const pod_op pod__op_positions = {.name = "positions",
+                                  .sweep = POD_SWEEP_EACH,
+                                  .n_in = 1,
+                                  .n_out = 1,
+                                  .is_cheap = true,
+                                  .infer = positions_infer,
+                                  .ops_each = 1,
+                                  .lower = positions_lower};
+
+pod_value pod_positions(pod_graph *g, pod_value like, int64_t n)
+{
+    const positions_attr attr = {.n = n};
+    return pod_op_add1(g, &pod__op_positions, &attr, sizeof attr, &like, 1);
+}
