@@ -145,6 +145,21 @@ pod_value pod_softmax_loss(pod_graph *g, pod_value logits, pod_value labels,
                            pod_softmax_loss_attr attr);                        /* scalar */
 pod_value pod_count_correct(pod_graph *g, pod_value logits, pod_value labels); /* scalar */
 
+/* ---- the head of a language model: op_vocab.c ---- */
+typedef struct pod_vocab_sums { /* scalars, float32 */
+    pod_value weight;           /* the sum of the weights */
+    pod_value correct;          /* of the weights of rows whose largest logit is the label's */
+} pod_vocab_sums;
+/* Returns the scalar sum of weight times cross entropy over rows h (..., H), whose logits are their
+ * products with the rows of table (V, H) plus bias (V), which may have id 0. The table is cast to
+ * h's type. Labels (...) are int32; a row of weight 0 is padding, other labels lie in [0, V), which
+ * whoever feeds them has checked (kernels/embed/embed.h). weights (...) are float32. The logits of
+ * all rows are never in memory at once. Label smoothing gives smoothing / (V - 1) to each other id,
+ * and the entropy of the target is subtracted (kernels/vocab/vocab.h). */
+pod_value pod_vocab_head(pod_graph *g, pod_value h, pod_value table, pod_value bias,
+                         pod_value labels, pod_value weights, float smoothing,
+                         pod_vocab_sums *sums);
+
 /* ---- updates, for optimizers; lr, step and sums of squares are float32 scalars ---- */
 pod_value pod_sum_sq(pod_graph *g, pod_value x);
 typedef struct pod_momentum_attr {

@@ -14,6 +14,7 @@
 #include "kernels/reduce/reduce.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/update/update.h"
+#include "kernels/vocab/vocab.h"
 #include "tests/harness/harness.h"
 
 static void check(const char *family, const char *set, uint32_t needs, bool is_picked)
@@ -48,6 +49,7 @@ FAMILY(pool)
 FAMILY(reduce)
 FAMILY(softmax)
 FAMILY(update)
+FAMILY(vocab)
 
 #define LINE(family)           \
     {                          \
@@ -55,4 +57,4 @@ FAMILY(update)
     }
 POD_TEST_SUITE("sets", LINE(activation), LINE(attention_kernels), LINE(combine), LINE(depthwise),
                LINE(embed), LINE(gate), LINE(layernorm), LINE(norm), LINE(pack), LINE(pointwise),
-               LINE(pool), LINE(reduce), LINE(softmax), LINE(update));
+               LINE(pool), LINE(reduce), LINE(softmax), LINE(update), LINE(vocab));

@@ -243,6 +243,27 @@ static pod_value softmax_case(pod_graph *g, pod_rng *r, pod_dtype travel, int pe
     return percent ? pod_scale(g, -1.5f, loss) : loss;
 }
 
+/* The loss of rows of one or two dimensions. In float32: in bfloat16 the slopes are rounded, which
+ * tests/unit/kernels/test_vocab.c bounds. */
+enum { WITH_BIAS = 1, SMOOTH = 2, SEQUENCES = 4 };
+
+static pod_value vocab_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
+{
+    const int64_t n = pick(r, 1, 3), p = pick(r, 1, 2), width = pick(r, 1, 4), v = pick(r, 5, 7);
+    const int n_dims = param & SEQUENCES ? 2 : 1;
+    const int64_t rows[] = {n, p}, h[] = {n, n_dims == 2 ? p : width, width};
+    const pod_value none = {0};
+    pod_vocab_sums sums;
+    (void)travel;
+    pod_value bias = param & WITH_BIAS ? weight(g, "bias", 1, &v) : none;
+    pod_value table = weight(g, "table", 2, (const int64_t[]){v, width});
+    pod_value weights = pod_input(g, "weights", pod_type_of(POD_F32, n_dims, rows), 0);
+    pod_value loss = pod_vocab_head(g, weight(g, "x", n_dims + 1, h), table, bias,
+                                    numbers(g, "targets", n_dims, rows), weights,
+                                    param & SMOOTH ? 0.1f : 0, &sums);
+    return pod_scale(g, -0.5f, loss);
+}
+
 /* Steps are 1/2 where the result is a polynomial of degree 2 along any line, for which a central
  * difference is exact. Reaches: a product of two inputs that are half a step off is below 9/4;
  * batch norm multiplies by rstd, below 3 for numbers spread over [-1, 1), and gets below 4 in
@@ -307,6 +328,9 @@ static const op_case cases[] = {
     {"max_pool_3x3_dense", max_pool_case, 311, 1, 9, true, 128, 9, .25},
     {"mean_pool", mean_pool_case, 0, 25, 1, false, 2, 1, .5},
     {"softmax_loss", softmax_case, 0, 30, 5, false, 4, 2, .125},
+    {"vocab_loss", vocab_case, 0, 30, 30, false, 4, 4, .125},
+    {"vocab_loss_bias", vocab_case, WITH_BIAS | SEQUENCES, 30, 30, false, 8, 4, .125},
+    {"vocab_loss_smooth", vocab_case, WITH_BIAS | SMOOTH, 30, 30, false, 4, 4, .125},
     {"softmax_loss_smooth", softmax_case, 10, 30, 5, false, 4, 2, .125},
 };
 

@@ -208,6 +208,44 @@ static void loss_bf16(pod_graph *g)
 {
     pod_count_correct(g, pod_cast(g, F32(g, "x", 4, 3), POD_BF16), INTS(g, POD_I32, 4));
 }
+/* A head whose values but one have these dimensions: rows 4 of 3, a vocabulary of 5. */
+static void head(pod_graph *g, pod_value h, pod_value table, pod_value bias, pod_value weights)
+{
+    pod_vocab_sums sums;
+    pod_vocab_head(g, h, table, bias, INTS(g, POD_I32, 4), weights, 0, &sums);
+}
+static void vocab_table(pod_graph *g)
+{
+    head(g, F32(g, "h", 4, 3), F32(g, "table", 5, 4), F32(g, "bias", 5), F32(g, "weights", 4));
+}
+static void vocab_bias(pod_graph *g)
+{
+    head(g, F32(g, "h", 4, 3), F32(g, "table", 5, 3), F32(g, "bias", 6), F32(g, "weights", 4));
+}
+static void vocab_weights(pod_graph *g)
+{
+    head(g, F32(g, "h", 4, 3), F32(g, "table", 5, 3), (pod_value){0}, F32(g, "weights", 4, 1));
+}
+static void vocab_labels(pod_graph *g)
+{
+    head(g, F32(g, "h", 2, 2, 3), F32(g, "table", 5, 3), (pod_value){0}, F32(g, "weights", 2, 2));
+}
+static void vocab_vector(pod_graph *g)
+{
+    head(g, F32(g, "h", 4), F32(g, "table", 5, 3), (pod_value){0}, F32(g, "weights", 4));
+}
+static void vocab_smoothing(pod_graph *g)
+{
+    pod_vocab_sums sums;
+    pod_vocab_head(g, F32(g, "h", 4, 3), F32(g, "table", 5, 3), (pod_value){0}, INTS(g, POD_I32, 4),
+                   F32(g, "weights", 4), 1, &sums);
+}
+static void vocab_of_one(pod_graph *g)
+{
+    pod_vocab_sums sums;
+    pod_vocab_head(g, F32(g, "h", 4, 3), F32(g, "table", 1, 3), (pod_value){0}, INTS(g, POD_I32, 4),
+                   F32(g, "weights", 4), 0.1f, &sums);
+}
 static void momentum_rate(pod_graph *g)
 {
     const pod_shape s = {1, {4}};
@@ -300,6 +338,17 @@ static const struct {
     {loss_labels, POD_E_SHAPE, "labels are i32 (5), logits are f32 (4, 3)"},
     {loss_label_type, POD_E_SHAPE, "labels is f32 (4), need i32"},
     {loss_bf16, POD_E_SHAPE, "logits is bf16 (4, 3), need f32"},
+    {vocab_table, POD_E_SHAPE,
+     "vocab_loss: the table is f32 (5, 4), h is f32 (4, 3): need (V, H) of h's type"},
+    {vocab_bias, POD_E_SHAPE,
+     "the bias is f32 (6), one for each row of the table is f32 (5): need the same"},
+    {vocab_weights, POD_E_SHAPE,
+     "weights is f32 (4, 1), one for each row of h is f32 (4): need the same"},
+    {vocab_labels, POD_E_SHAPE,
+     "labels is i32 (4), one for each row of h is i32 (2, 2): need the same"},
+    {vocab_vector, POD_E_SHAPE, "h is f32 (4), need 2 dimensions"},
+    {vocab_smoothing, POD_E_INVALID, "vocab_loss: smoothing 1, need 0 to below 1"},
+    {vocab_of_one, POD_E_INVALID, "smoothing 0.1 over a vocabulary of 1, need 2 or more"},
     {momentum_rate, POD_E_SHAPE, "lr or step is f32 (1), need a scalar f32"},
     {momentum_shape, POD_E_SHAPE, "w is f32 (4), a state or gradient is f32 (5)"},
     {input_twice, POD_E_INVALID, "input 'x' exists already"},
