@@ -108,7 +108,7 @@ typedef struct pod_kernels_bench {
     int n_none;
 } pod_kernels_bench;
 
-/* ---- families: gemm.c, conv.c, vector.c ---- */
+/* ---- families: gemm.c, conv.c, vector.c, vocab.c ---- */
 
 /* Make operands and contenders for r->problem, which has one function. Fail with E_NOMEM, or with
  * E_SHAPE for a shape that no kernel supports. */
@@ -116,6 +116,7 @@ pod_status pod_race_gemm(const pod_kernels_plan *plan, pod_race *r);
 pod_status pod_race_conv(const pod_kernels_plan *plan, pod_race *r);
 pod_status pod_race_depthwise(const pod_kernels_plan *plan, pod_race *r);
 pod_status pod_race_vector(const pod_kernels_plan *plan, pod_race *r);
+pod_status pod_race_vocab(const pod_kernels_plan *plan, pod_race *r);
 
 /* ---- impls.c ---- */
 

@@ -158,6 +158,17 @@ static pod_status parse_product(const char *what, char *text, pod_problem *p)
     return POD_OK;
 }
 
+/* The dimensions of the product that makes logits. */
+static pod_status parse_head(const char *what, char *text, pod_problem *p)
+{
+    int64_t dim[3];
+    POD_TRY(parse_dims(what, text, 3, dim));
+    p->product = (pod_gemm_shape){dim[0], dim[1], dim[2]};
+    for (int i = 0; i < 3; i++)
+        POD_TRY(check_count(what, 2, (int64_t[]){dim[i], dim[(i + 1) % 3]}));
+    return POD_OK;
+}
+
 /* Output dimensions of a window of r with stride and pad on both sides; at most 0: it fits
  * nowhere. */
 static int64_t n_windows(int64_t size, int64_t r, int64_t stride, int64_t pad)
@@ -257,7 +268,8 @@ static const struct {
              [POD_FORM_DEPTHWISE] = {CHANNELS, parse_conv, print_conv},
              [POD_FORM_WINDOWS] = {CHANNELS, parse_conv, print_conv},
              [POD_FORM_ROWS] = {"ROWSxC", parse_rows, print_rows},
-             [POD_FORM_ROWS_F32] = {"ROWSxC", parse_rows, print_rows}};
+             [POD_FORM_ROWS_F32] = {"ROWSxC", parse_rows, print_rows},
+             [POD_FORM_HEAD] = {"RxVxH", parse_head, print_product}};
 
 const char *pod_problem_form_text(pod_problem_form form) { return forms[form].text; }
 
@@ -376,6 +388,8 @@ double pod_problem_flops(const pod_problem *p)
     const pod_gemm_shape s = p->product;
     switch (families[p->family].form) {
     case POD_FORM_PRODUCT: return 2 * (double)p->n_batch * (double)s.m * (double)s.n * (double)s.k;
+    /* The gradients compute the logits again. */
+    case POD_FORM_HEAD: return (p->function == 0 ? 2 : 6) * (double)s.m * (double)s.n * (double)s.k;
     case POD_FORM_CONV: return pod_conv_flops(&p->conv);
     case POD_FORM_DEPTHWISE: return pod_conv_flops(&p->conv) / (double)p->conv.c;
     default: return 0;
@@ -399,7 +413,17 @@ static double conv_bytes(const pod_problem *p)
            (double)pod_dtype_bytes(w_dtype) * (double)(n_filters * s->r * s->s * s->c);
 }
 
+/* h, the table, bias, labels, weights, lse; and gradients, of which that of the table is float32. */
+static double head_bytes(const pod_problem *p)
+{
+    const double m = (double)p->product.m, n = (double)p->product.n, k = (double)p->product.k;
+    const double t = (double)pod_dtype_bytes(p->dtype), f32 = 4;
+    return t * (m * k + n * k) + f32 * (n + 3 * m) +
+           (p->function == 0 ? 0 : t * m * k + f32 * (n * k + n));
+}
+
 double pod_problem_bytes(const pod_problem *p)
 {
+    if (families[p->family].form == POD_FORM_HEAD) return head_bytes(p);
     return families[p->family].form == POD_FORM_PRODUCT ? product_bytes(p) : conv_bytes(p);
 }

@@ -9,6 +9,7 @@
  *                                         unless they are given
  *   DEPTHWISE NxHxWxC:RxS[/STRIDE][+PAD]  likewise
  *   WINDOWS  the same, R = S
+ *   HEAD     RxVxH                        rows, vocabulary, width of a row
  *   ROWS     ROWSxC                       C innermost; ROWS_F32: of float32 only
  *
  *   word         means                                      taken by
@@ -39,7 +40,8 @@ typedef enum pod_problem_form {
     POD_FORM_DEPTHWISE,
     POD_FORM_WINDOWS,
     POD_FORM_ROWS,
-    POD_FORM_ROWS_F32
+    POD_FORM_ROWS_F32,
+    POD_FORM_HEAD
 } pod_problem_form;
 
 typedef enum pod_family_id {
@@ -62,7 +64,7 @@ typedef struct pod_problem { /* a value */
     int function; /* -1: all */
     pod_dtype dtype;
     bool has_dtype; /* the text names the type */
-    /* PRODUCT */
+    /* PRODUCT; HEAD, as the product that makes logits */
     pod_gemm_shape product;
     int64_t n_batch;
     bool trans_a, trans_b;

@@ -37,7 +37,8 @@ typedef struct pod_product {
 typedef struct pod_cost {
     double matrix_flops; /* two per multiply-add of matmuls and convolutions */
     /* The matmuls that run; count 0: not for matrix units (depthwise). They are those of matrix_flops,
-     * except that the gradient of attention also computes its scores again. */
+     * except that the gradients of attention and of vocab_loss also compute scores and logits
+     * again. */
     pod_product product;
     /* All other work: one per element and operation. A function such as exp counts about ten, as
      * many as the terms of its polynomial. */

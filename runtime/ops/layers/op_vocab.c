@@ -104,16 +104,16 @@ static pod_vocab_shape shape_of(const pod_shape *h, const pod_shape *table)
     return (pod_vocab_shape){pod__rows(h), table->dim[0], table->dim[1]};
 }
 
-/* The gradient makes the logits again, so that it has three products. */
+/* The gradient makes the logits again, so that three products run. */
 static void vocab_cost(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost)
 {
     const bool is_grad = n->op == &pod__op_vocab_loss_grad;
     const pod_vocab_shape s = shape_of(&in[0].shape, &in[1].shape);
-    const double products = is_grad ? 3 : 1, ops = is_grad ? 16 : 15; /* an exponential, sums */
+    const double ops = is_grad ? 16 : 15; /* an exponential, sums */
     const double logits = (double)s.rows * (double)s.vocab;
     pod__cost_of(n, in, out, ops * logits, cost);
-    cost->matrix_flops = products * 2 * logits * (double)s.hidden;
-    cost->product = (pod_product){.count = products,
+    cost->matrix_flops = (is_grad ? 2 : 1) * 2 * logits * (double)s.hidden;
+    cost->product = (pod_product){.count = is_grad ? 3 : 1,
                                   .rows = (double)s.rows,
                                   .cols = (double)s.vocab,
                                   .depth = (double)s.hidden};

@@ -71,7 +71,7 @@ grep -q '^# sgemm: OpenBLAS on the same numbers as float32' sgemm || fail "sgemm
 
 # What is bound by memory: every function of every family, once for each type it knows.
 for type in bf16 f32; do
-    printf '%s\n' "pointwise 33x37 $type" "norm 33x37 $type" "layernorm 33x37 $type" "gate 33x37 $type" "activation 33x37 $type" "embed 33x37 $type" "reduce 33x37 $type" "pool 2x9x9x37:3x3/2+1 $type" \
+    printf '%s\n' "pointwise 33x37 $type" "norm 33x37 $type" "layernorm 33x37 $type" "gate 33x37 $type" "activation 33x37 $type" "embed 33x37 $type" "vocab 33x1037x37 $type" "reduce 33x37 $type" "pool 2x9x9x37:3x3/2+1 $type" \
         "combine 33x37 $type" >vectors.txt
     [ $type = bf16 ] || printf '%s\n' 'softmax 33x10' 'update 33x37' >>vectors.txt
     "$minipod" kernels --shapes vectors.txt "${quick[@]}" --buffers hot >$type 2>err || fail "$type: exit $?: $(cat err)"
@@ -79,8 +79,8 @@ for type in bf16 f32; do
     rows $type | awk '$1 == "memcpy" { n++ } END { exit n == 0 }' || fail "$type: no copy: $(cat $type)"
     "$minipod" kernels --shapes vectors.txt "${quick[@]}" --buffers hot --impl ref >$type.ref 2>err || fail "$type: exit $?: $(cat err)"
 done
-[ "$(field f32.ref 2 | wc -w)" = 49 ] || fail "f32: functions $(field f32.ref 2)"
-[ "$(field bf16.ref 2 | wc -w)" = 33 ] || fail "bf16: functions $(field bf16.ref 2)"
+[ "$(field f32.ref 2 | wc -w)" = 61 ] || fail "f32: functions $(field f32.ref 2)"
+[ "$(field bf16.ref 2 | wc -w)" = 45 ] || fail "bf16: functions $(field bf16.ref 2)"
 
 # A family alone is all of its functions, in float32 those that take nothing else, unless a type was typed.
 "$minipod" kernels "${quick[@]}" --buffers hot reduce 33x17 >family 2>err || fail "reduce: exit $?: $(cat err)"
