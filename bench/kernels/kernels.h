@@ -108,13 +108,14 @@ typedef struct pod_kernels_bench {
     int n_none;
 } pod_kernels_bench;
 
-/* ---- families: gemm.c, conv.c, vector.c, vocab.c ---- */
+/* ---- families: gemm.c, conv.c, attention.c, vector.c, vocab.c ---- */
 
 /* Make operands and contenders for r->problem, which has one function. Fail with E_NOMEM, or with
  * E_SHAPE for a shape that no kernel supports. */
 pod_status pod_race_gemm(const pod_kernels_plan *plan, pod_race *r);
 pod_status pod_race_conv(const pod_kernels_plan *plan, pod_race *r);
 pod_status pod_race_depthwise(const pod_kernels_plan *plan, pod_race *r);
+pod_status pod_race_attention(const pod_kernels_plan *plan, pod_race *r);
 pod_status pod_race_vector(const pod_kernels_plan *plan, pod_race *r);
 pod_status pod_race_vocab(const pod_kernels_plan *plan, pod_race *r);
 

@@ -73,6 +73,18 @@ static pod_status say_one(const char *place, const char *word, const char **said
     return POD_OK;
 }
 
+/* Words of ATTENTION; returns whether it is one. */
+static bool set_attention_word(const char *word, pod_attention_shape *s)
+{
+    if (strcmp(word, "causal") == 0)
+        s->causal = true;
+    else if (strcmp(word, "drop") == 0)
+        s->rate = 0.1f;
+    else
+        return false;
+    return true;
+}
+
 static pod_status parse_word(const char *place, const char *word, said_words *said, pod_problem *p)
 {
     char op[64];
@@ -94,6 +106,8 @@ static pod_status parse_word(const char *place, const char *word, said_words *sa
         p->trans_b = word[1] == 't';
         return say_one(place, word, &said->transposes);
     }
+    if (families[p->family].form == POD_FORM_ATTENTION && set_attention_word(word, &p->attention))
+        return POD_OK;
     for (int i = 0; i < N_FUSED_WORDS; i++)
         if (strcmp(word, fused_words[i].word) == 0 && fused_bit(&fused_words[i], p)) {
             p->fused |= fused_bit(&fused_words[i], p);
@@ -233,6 +247,22 @@ static pod_status parse_rows(const char *what, char *text, pod_problem *p)
     return check_count(what, 2, dim);
 }
 
+static pod_status parse_attention(const char *what, char *text, pod_problem *p)
+{
+    int64_t dim[4];
+    POD_TRY(parse_dims(what, text, 4, dim));
+    p->attention = (pod_attention_shape){
+        .n = dim[0], .sq = dim[1], .sk = dim[1], .heads = dim[2], .d = dim[3]};
+    return check_count(what, 4, dim);
+}
+
+static void print_attention(const pod_problem *p, char *text, size_t text_bytes)
+{
+    const pod_attention_shape *s = &p->attention;
+    snprintf(text, text_bytes, "%" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64, s->n, s->sq,
+             s->heads, s->d);
+}
+
 static void print_product(const pod_problem *p, char *text, size_t text_bytes)
 {
     char batch[32] = "";
@@ -267,6 +297,7 @@ static const struct {
              [POD_FORM_CONV] = {"NxHxWxC:RxSxK[/STRIDE][+PAD]", parse_conv, print_conv},
              [POD_FORM_DEPTHWISE] = {CHANNELS, parse_conv, print_conv},
              [POD_FORM_WINDOWS] = {CHANNELS, parse_conv, print_conv},
+             [POD_FORM_ATTENTION] = {"NxSxHEADSxD", parse_attention, print_attention},
              [POD_FORM_ROWS] = {"ROWSxC", parse_rows, print_rows},
              [POD_FORM_ROWS_F32] = {"ROWSxC", parse_rows, print_rows},
              [POD_FORM_HEAD] = {"RxVxH", parse_head, print_product}};
@@ -366,6 +397,8 @@ const char *pod_problem_print_words(const pod_problem *p, char *text, size_t tex
         if (p->trans_a || p->trans_b)
             add_word(transposed[2 * p->trans_a + p->trans_b], text, text_bytes);
     }
+    if (p->attention.causal) add_word("causal", text, text_bytes);
+    if (p->attention.rate > 0) add_word("drop", text, text_bytes);
     for (int i = 0; i < N_FUSED_WORDS; i++)
         if (p->fused & fused_bit(&fused_words[i], p))
             add_word(fused_words[i].word, text, text_bytes);
@@ -383,6 +416,8 @@ const char *pod_problem_print(const pod_problem *p, char *text, size_t text_byte
 
 /* ---- work ------------------------------------------------------------------------------------ */
 
+enum { FORWARD_MATMULS = 2, BACKWARD_MATMULS = 5 };
+
 double pod_problem_flops(const pod_problem *p)
 {
     const pod_gemm_shape s = p->product;
@@ -392,6 +427,9 @@ double pod_problem_flops(const pod_problem *p)
     case POD_FORM_HEAD: return (p->function == 0 ? 2 : 6) * (double)s.m * (double)s.n * (double)s.k;
     case POD_FORM_CONV: return pod_conv_flops(&p->conv);
     case POD_FORM_DEPTHWISE: return pod_conv_flops(&p->conv) / (double)p->conv.c;
+    case POD_FORM_ATTENTION:
+        return pod_attention_matmul_flops(&p->attention) *
+               (p->function == 0 ? FORWARD_MATMULS : BACKWARD_MATMULS);
     default: return 0;
     }
 }
@@ -422,8 +460,22 @@ static double head_bytes(const pod_problem *p)
            (p->function == 0 ? 0 : t * m * k + f32 * (n * k + n));
 }
 
+/* q, k, v and o; backward also do, dq, dk and dv. */
+static double attention_bytes(const pod_problem *p)
+{
+    const pod_attention_shape *s = &p->attention;
+    const double rows = (double)s->n * (double)s->heads * (double)s->sq;
+    const double n_tensors = p->function == 0 ? 4 : 8;
+    return rows *
+           (n_tensors * (double)s->d * (double)pod_dtype_bytes(p->dtype) + (double)sizeof(float));
+}
+
 double pod_problem_bytes(const pod_problem *p)
 {
-    if (families[p->family].form == POD_FORM_HEAD) return head_bytes(p);
-    return families[p->family].form == POD_FORM_PRODUCT ? product_bytes(p) : conv_bytes(p);
+    switch (families[p->family].form) {
+    case POD_FORM_PRODUCT: return product_bytes(p);
+    case POD_FORM_ATTENTION: return attention_bytes(p);
+    case POD_FORM_HEAD: return head_bytes(p);
+    default: return conv_bytes(p);
+    }
 }

@@ -10,6 +10,7 @@
  *   DEPTHWISE NxHxWxC:RxS[/STRIDE][+PAD]  likewise
  *   WINDOWS  the same, R = S
  *   HEAD     RxVxH                        rows, vocabulary, width of a row
+ *   ATTENTION NxSxHEADSxD                 sequences of S tokens that attend to themselves
  *   ROWS     ROWSxC                       C innermost; ROWS_F32: of float32 only
  *
  *   word         means                                      taken by
@@ -21,6 +22,8 @@
  *   affine       x is scaled and shifted as it is read       CONV forward and weight gradient
  *   relu_x       affine, and what is negative becomes 0      the same
  *   sums         sums of the output and of its square        CONV, DEPTHWISE forward
+ *   causal       a token sees none behind it                 ATTENTION
+ *   drop         dropout of 0.1 on the probabilities         ATTENTION
  *
  * A file has one problem per line; text after a # is a comment. */
 #ifndef MINIPOD_BENCH_KERNELS_PROBLEM_H
@@ -29,6 +32,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernels/attention/attention.h"
 #include "kernels/base/arena.h"
 #include "kernels/base/dtype.h"
 #include "kernels/conv/conv.h"
@@ -39,6 +43,7 @@ typedef enum pod_problem_form {
     POD_FORM_CONV,
     POD_FORM_DEPTHWISE,
     POD_FORM_WINDOWS,
+    POD_FORM_ATTENTION,
     POD_FORM_ROWS,
     POD_FORM_ROWS_F32,
     POD_FORM_HEAD
@@ -74,6 +79,8 @@ typedef struct pod_problem { /* a value */
     /* CONV; DEPTHWISE and WINDOWS, with k = c */
     pod_conv_shape conv;
     unsigned fused; /* POD_GEMM_ or POD_CONV_ bits */
+    /* ATTENTION; its type and scale are left out */
+    pod_attention_shape attention;
 } pod_problem;
 
 const pod_family *pod_families(void);                     /* (POD_N_FAMILIES) */
@@ -90,7 +97,8 @@ const char *pod_problem_print_op(const pod_problem *p, char *text, size_t text_b
 const char *pod_problem_print_shape(const pod_problem *p, char *text, size_t text_bytes);
 const char *pod_problem_print_words(const pod_problem *p, char *text, size_t text_bytes);
 
-/* Return twice the multiply-adds of a matmul or convolution, else 0; and the least bytes to read
+/* Return twice the multiply-adds of a matmul, of a convolution or of the matmuls that attention runs,
+ * causal or not, else 0; and the least bytes to read
  * and write: each operand once. For a problem with one function. */
 double pod_problem_flops(const pod_problem *p);
 double pod_problem_bytes(const pod_problem *p);

@@ -21,7 +21,8 @@ double pod_race_bytes(const pod_problem *p)
 {
     const pod_problem_form form = pod_families()[p->family].form;
     const bool is_matrix = form == POD_FORM_PRODUCT || form == POD_FORM_CONV ||
-                           form == POD_FORM_DEPTHWISE || form == POD_FORM_HEAD;
+                           form == POD_FORM_DEPTHWISE || form == POD_FORM_ATTENTION ||
+                           form == POD_FORM_HEAD;
     return is_matrix ? pod_problem_bytes(p) : pod_vector_bytes(p);
 }
 

@@ -26,6 +26,7 @@ enum {
     FORWARD_KEYS = POD_ATTENTION_CHAIN,
     BACKWARD_KEYS = 128,
     LINE = 16, /* floats of a cache line */
+    LINE_BYTES = 64,
     SCORES_LD = FORWARD_KEYS + LINE
 };
 
@@ -124,12 +125,21 @@ POD_INLINE tokens tokens_of(const head *a, pod_dtype t, int64_t of, int64_t begi
     return (tokens){t, token_at(a, of, begin), a->s->heads * a->s->d, count, a->s->d};
 }
 
+/* The next head is beside this one in memory: fetches its row into L2 while this head is computed. */
+POD_INLINE void fetch_next(const tokens *of, const void *x, int64_t at)
+{
+    const int64_t bytes = of->d * (int64_t)pod_dtype_bytes(of->t);
+    const char *next = (const char *)x + at * (int64_t)pod_dtype_bytes(of->t) + bytes;
+    for (int64_t i = 0; i < bytes; i += LINE_BYTES) _mm_prefetch(next + i, _MM_HINT_T1);
+}
+
 /* out (count, LD) = factor x */
 POD_INLINE void load_rows(tokens of, const void *x, float factor, int64_t ld, float *out)
 {
     const pod_vec by = pod_vec_all(factor), zero = pod_vec_all(0);
     for (int64_t r = 0; r < of.count; r++, out += ld) {
         const int64_t at = of.first + r * of.stride;
+        fetch_next(&of, x, at);
         POD_VEC_EACH(POD_VEC_LANES, of.d, i, n, {
             const pod_vec v = pod_vec_mul(by, pod_vec_load(of.t, x, at + i, n));
             pod_vec_store(POD_F32, out, i, POD_VEC_LANES, v);
@@ -145,6 +155,7 @@ POD_INLINE void store_rows(tokens of, const float *rows, float factor, int64_t l
     const pod_vec by = pod_vec_all(factor);
     for (int64_t r = 0; r < of.count; r++, rows += ld) {
         const int64_t at = of.first + r * of.stride;
+        fetch_next(&of, x, at);
         POD_VEC_EACH(POD_VEC_LANES, of.d, i, n, {
             const pod_vec v = pod_vec_load(POD_F32, rows, i, POD_VEC_LANES);
             pod_vec_store(of.t, x, at + i, n, pod_vec_mul(by, v));

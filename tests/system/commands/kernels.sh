@@ -69,6 +69,12 @@ fi
 rows sgemm | awk '{ bytes = 1e3 * $13 * $8; if (bytes < 0.99 * 49152 || bytes > 1.01 * 49152) exit 1 }' || fail "sgemm: $(rows sgemm)"
 grep -q '^# sgemm: OpenBLAS on the same numbers as float32' sgemm || fail "sgemm: what it is: $(cat sgemm)"
 
+# Attention has no peer and no copy.
+printf '%s\n' 'attention 2x33x3x20' 'attention 2x33x3x20 f32 causal drop' >attention.txt
+"$minipod" kernels --shapes attention.txt "${quick[@]}" --buffers hot --impl avx512,avx2,ref >attention 2>err || fail "attention: exit $?: $(cat err)"
+is_table attention
+[ "$(field attention 2)" = "attention.bwd attention.fwd " ] || fail "attention: $(rows attention)"
+
 # What is bound by memory: every function of every family, once for each type it knows.
 for type in bf16 f32; do
     printf '%s\n' "pointwise 33x37 $type" "norm 33x37 $type" "layernorm 33x37 $type" "gate 33x37 $type" "activation 33x37 $type" "embed 33x37 $type" "vocab 33x1037x37 $type" "reduce 33x37 $type" "pool 2x9x9x37:3x3/2+1 $type" \

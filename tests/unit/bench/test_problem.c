@@ -43,7 +43,8 @@ static void convolution(void)
 static void work(void)
 {
     const pod_problem g = parsed("gemm 2*3x5x7 c=bf16"), c = parsed("conv.dw 2x4x4x3:3x3x5+1"),
-                      d = parsed("depthwise.fwd 2x4x4x3:3x3+1 f32");
+                      d = parsed("depthwise.fwd 2x4x4x3:3x3+1 f32"),
+                      a = parsed("attention.bwd 2x5x3x7");
     CU_ASSERT_EQUAL(pod_problem_flops(&g), 2 * 2 * 3 * 5 * 7);
     CU_ASSERT_EQUAL(pod_problem_bytes(&g), 2 * 2 * (3 * 7 + 7 * 5 + 3 * 5));
     CU_ASSERT_EQUAL(pod_problem_flops(&c), 2 * 2 * 16 * 5 * 27);
@@ -53,6 +54,8 @@ static void work(void)
     CU_ASSERT_EQUAL(pod_problem_bytes(&l), 2 * (3 * 7 + 5 * 7) + 4 * (5 + 9));
     CU_ASSERT_EQUAL(pod_problem_flops(&v), 6 * 3 * 5 * 7);
     CU_ASSERT_EQUAL(pod_problem_bytes(&v), 2 * (6 * 7 + 5 * 7) + 4 * (5 + 9 + 5 * 7 + 5));
+    CU_ASSERT_EQUAL(pod_problem_flops(&a), 5 * 2 * 2 * 3 * 5 * 5 * 7);
+    CU_ASSERT_EQUAL(pod_problem_bytes(&a), 2 * 3 * 5 * (8 * 7 * 2 + 4));
     CU_ASSERT_EQUAL(pod_problem_flops(&d), 2 * 2 * 16 * 3 * 9);
     CU_ASSERT_EQUAL(pod_problem_bytes(&d), 4 * (2 * 2 * 16 * 3 + 27));
 }
@@ -68,6 +71,8 @@ static void printed(void)
         "depthwise 16x112x112x32:3x3+1 bf16",
         "depthwise.fwd 1x28x28x240:5x5/2+2 f32 sums",
         "pool.max_grad 16x112x112x64:3x3/2+1 bf16",
+        "attention 8x128x12x64 bf16",
+        "attention.bwd 2x33x3x5 f32 causal drop",
         "norm 50176x64 bf16",
         "update.adam_step 4608x512 f32",
         "vocab.grad 160x30522x768 bf16",
@@ -113,6 +118,9 @@ static void refused(void)
         {"norm 64", "'64' has 1 numbers, need 2"},
         {"norm.apply 64x64 relu", "norm.apply takes no word 'relu'"},
         {"update 64x64 bf16", "update takes no word 'bf16'"},
+        {"attention 8x128x768", "'8x128x768' has 3 numbers, need 4"},
+        {"attention 8x128x12x64 relu", "attention takes no word 'relu'"},
+        {"gemm 1x2x3 causal", "takes no word 'causal'"},
         {"conv 1x8x8x4", "is not NxHxWxC:RxSxK"},
         {"conv 1x8x8x4:9x9x8", "a window of 9x9 fits nowhere"},
         {"conv 1x8x8x4:1x1x8/0", "0 is not within"},
