@@ -36,26 +36,30 @@ static const struct {
     pod_opt option;
     const char *mark, *what;
     const char *endings; /* of names, with blanks around each; NULL: any */
+    const char *word;    /* the command's second word, or with ! any other; NULL: any */
 } named[] = {
-    {POD_CMD_DATA, POD_OPT_OUTPUT, "\x89HDF\r\n", "an HDF5 file", NULL},
-    {POD_CMD_REPORT, POD_OPT_OUTPUT, "minipod", "a page of minipod", " .html .htm "},
-    {POD_CMD_CALIBRATE, POD_OPT_OUTPUT, "clock = ", "a machine file", NULL},
-    {POD_CMD_DATA, POD_OPT_JSON, "\"n_train\"", "minipod's JSON of a data set", NULL},
-    {POD_CMD_TRAIN, POD_OPT_JSON, "\"minipod.run\"", "a JSON record of train", NULL},
-    {POD_CMD_EVAL, POD_OPT_JSON, "\"minipod.eval\"", "a JSON record of eval", NULL},
-    {POD_CMD_COLL, POD_OPT_JSON, "\"minipod.coll\"", "a JSON record of coll", NULL},
-    {POD_CMD_KERNELS, POD_OPT_JSON, "\"minipod.kernels\"", "a JSON record of kernels", NULL},
-    {POD_CMD_SIMULATE, POD_OPT_JSON, "\"minipod.simulate", "a JSON record of simulate", NULL},
-    {POD_CMD_SCALE, POD_OPT_JSON, "\"minipod.scale\"", "a JSON record of scale", NULL},
-    {POD_CMD_PREDICT, POD_OPT_JSON, "\"minipod.predict\"", "a JSON record of predict", NULL},
-    {POD_CMD_CALIBRATE, POD_OPT_JSON, "\"minipod.calibrate\"", "calibrate's JSON record", NULL},
-    {POD_CMD_GOODPUT, POD_OPT_JSON, "\"minipod.goodput_report\"", "goodput's JSON record", NULL},
-    {POD_CMD_MLPERF, POD_OPT_JSON, "\"minipod.mlperf\"", "a JSON record of mlperf", NULL},
-    {POD_CMD_ALL, POD_OPT_CSV, "# minipod ", "a CSV file of minipod", NULL},
-    {POD_CMD_ALL, POD_OPT_PREDICTIONS, "index,label,answer", "a file of predictions", NULL},
-    {POD_CMD_ALL, POD_OPT_PLOT, "GNUPLOT", "a picture of minipod", " .svg "},
-    {POD_CMD_ALL, POD_OPT_AUTOTUNE, "minipod coll", "a file of rules of minipod", NULL},
-    {POD_CMD_ALL, POD_OPT_PROMETHEUS, "minipod_", "a file of minipod's metrics", NULL}};
+    {POD_CMD_DATA, POD_OPT_OUTPUT, "\x89HDF\r\n", "an HDF5 file", NULL, "!vocab"},
+    {POD_CMD_DATA, POD_OPT_OUTPUT, "[PAD]", "a vocabulary", NULL, "vocab"},
+    {POD_CMD_REPORT, POD_OPT_OUTPUT, "minipod", "a page of minipod", " .html .htm ", NULL},
+    {POD_CMD_CALIBRATE, POD_OPT_OUTPUT, "clock = ", "a machine file", NULL, NULL},
+    {POD_CMD_DATA, POD_OPT_JSON, "\"n_train\"", "minipod's JSON of a data set", NULL, NULL},
+    {POD_CMD_TRAIN, POD_OPT_JSON, "\"minipod.run\"", "a JSON record of train", NULL, NULL},
+    {POD_CMD_EVAL, POD_OPT_JSON, "\"minipod.eval\"", "a JSON record of eval", NULL, NULL},
+    {POD_CMD_COLL, POD_OPT_JSON, "\"minipod.coll\"", "a JSON record of coll", NULL, NULL},
+    {POD_CMD_KERNELS, POD_OPT_JSON, "\"minipod.kernels\"", "a JSON record of kernels", NULL, NULL},
+    {POD_CMD_SIMULATE, POD_OPT_JSON, "\"minipod.simulate", "a JSON record of simulate", NULL, NULL},
+    {POD_CMD_SCALE, POD_OPT_JSON, "\"minipod.scale\"", "a JSON record of scale", NULL, NULL},
+    {POD_CMD_PREDICT, POD_OPT_JSON, "\"minipod.predict\"", "a JSON record of predict", NULL, NULL},
+    {POD_CMD_CALIBRATE, POD_OPT_JSON, "\"minipod.calibrate\"", "calibrate's JSON record", NULL,
+     NULL},
+    {POD_CMD_GOODPUT, POD_OPT_JSON, "\"minipod.goodput_report\"", "goodput's JSON record", NULL,
+     NULL},
+    {POD_CMD_MLPERF, POD_OPT_JSON, "\"minipod.mlperf\"", "a JSON record of mlperf", NULL, NULL},
+    {POD_CMD_ALL, POD_OPT_CSV, "# minipod ", "a CSV file of minipod", NULL, NULL},
+    {POD_CMD_ALL, POD_OPT_PREDICTIONS, "index,label,answer", "a file of predictions", NULL, NULL},
+    {POD_CMD_ALL, POD_OPT_PLOT, "GNUPLOT", "a picture of minipod", " .svg ", NULL},
+    {POD_CMD_ALL, POD_OPT_AUTOTUNE, "minipod coll", "a file of rules of minipod", NULL, NULL},
+    {POD_CMD_ALL, POD_OPT_PROMETHEUS, "minipod_", "a file of minipod's metrics", NULL, NULL}};
 
 enum { N_IN_OUT = sizeof in_out / sizeof in_out[0], N_NAMED = sizeof named / sizeof named[0] };
 
@@ -100,10 +104,18 @@ static bool has_ending(const char *path, const char *endings)
     return strstr(endings, ending) != NULL;
 }
 
+static bool has_word(const pod_config *c, const char *word)
+{
+    if (!word) return true;
+    const char *second = pod_config_n_args(c) > 1 ? pod_config_arg(c, 1) : "";
+    return word[0] == '!' ? strcmp(second, word + 1) != 0 : strcmp(second, word) == 0;
+}
+
 static pod_status check_kinds(const pod_config *c, uint32_t command)
 {
     for (int i = 0; i < N_NAMED; i++) {
         const char *path = path_of(c, named[i].option), *option = pod_options[named[i].option].name;
+        if (!has_word(c, named[i].word)) continue;
         if (!(named[i].commands & command) || *path == '\0' || pod_file_is_stdout(path)) continue;
         if (!has_ending(path, named[i].endings))
             return pod_fail(POD_E_INVALID, "%s: '%s' will be %s, want a name in%s", option, path,

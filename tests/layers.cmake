@@ -7,7 +7,7 @@ cmake_minimum_required(VERSION 3.25)
 set(layers kernels collectives runtime models bench)
 set(order_collectives mesh sched net algo exec)
 set(order_runtime core config machine graph ops program trace goodput study optim passes exec
-  h5 data checkpoint task train)
+  text h5 data checkpoint task train)
 
 # In kernels: base, then reduce and gemm, then all others, which do not know each other.
 set(level_base 0)
@@ -30,6 +30,7 @@ home("^<mpi\\.h>" "^collectives/exec/mpi/" "collectives/exec/mpi")
 home("^<(hdf5|hdf5_hl|H5[A-Za-z]*)\\.h>" "^runtime/h5/" "runtime/h5")
 home("^<zlib\\.h>" "^runtime/(h5|data|checkpoint)/" "runtime/h5, data and checkpoint")
 home("^<(jpeglib|png)\\.h>" "^runtime/data/import/" "runtime/data/import")
+home("^<utf8proc\\.h>" "^runtime/text/" "runtime/text")
 home("^<CUnit/" "^tests/" "tests")
 home("^<([a-z0-9]*intrin|arm_neon|arm_sve)\\.h>"
      "[/_](sse[0-9]*|avx2?|avx512[a-z0-9]*|amx|neon|sve)[^/]*(/[^/]*)?$"

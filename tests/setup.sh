@@ -4,7 +4,8 @@
 
 # What the program needs to be built and to run.
 PACKAGES="build-essential cmake ninja-build pkg-config libopenmpi-dev openmpi-bin libopenblas-dev
-          libhdf5-dev libcjson-dev libinih-dev zlib1g-dev libjpeg-dev libpng-dev"
+          libhdf5-dev libcjson-dev libinih-dev zlib1g-dev libjpeg-dev libpng-dev
+          libutf8proc-dev"
 # What its tests need besides.
 TEST_PACKAGES="libcunit1-dev hdf5-tools clang-format procps python3"
 

@@ -77,16 +77,12 @@ static const pod_dataset_kind h5_kind = {"hdf5", h5_read, h5_label, h5_close, h5
 
 /* ---- opening, with the lock held ------------------------------------------------------------- */
 
-static pod_status read_version(const pod_h5_file *f)
+static pod_status check_not_text(const pod_h5_file *f)
 {
-    bool is_there;
-    int64_t version = POD_DATASET_VERSION;
-    POD_TRY(pod_h5_find(f, "minipod_dataset", &is_there));
-    if (is_there) POD_TRY(pod_h5_get_i64(f, "minipod_dataset", &version));
-    if (version != POD_DATASET_VERSION)
-        return pod_fail(POD_E_FORMAT, "%s: layout version %" PRId64 ", need %d", f->path, version,
-                        POD_DATASET_VERSION);
-    return POD_OK;
+    bool is_text;
+    POD_TRY(pod__layout_is_text(f, &is_text));
+    if (!is_text) return POD_OK;
+    return pod_fail(POD_E_FORMAT, "%s: is a data set of text, need images and labels", f->path);
 }
 
 static pod_status read_text(h5_dataset *d, const char *name, const char *fallback, const char **out)
@@ -274,8 +270,8 @@ static pod_status load(h5_dataset *d, const pod_dataset_options *options)
 {
     static const char *const all[] = {"/train/images", "/train/labels", "/test/images",
                                       "/test/labels"};
+    POD_TRY(check_not_text(&d->file));
     POD_TRY(pod__layout_check_arrays(&d->file, 4, all));
-    POD_TRY(read_version(&d->file));
     for (int s = 0; s < POD_N_SPLITS; s++) POD_TRY(open_images(d, s));
     for (int s = 0; s < POD_N_SPLITS; s++) POD_TRY(load_labels(d, s));
     POD_TRY(read_attributes(d));

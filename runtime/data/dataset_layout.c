@@ -1,4 +1,5 @@
 #include "runtime/data/inner.h"
+#include "runtime/data/text_set.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,6 +24,19 @@ static pod_status list_array(void *ctx, const char *name)
     char rooted[LIST_BYTES];
     snprintf(rooted, sizeof rooted, "/%s", name);
     add_name(ctx, rooted);
+    return POD_OK;
+}
+
+pod_status pod__layout_is_text(const pod_h5_file *f, bool *out)
+{
+    bool is_there;
+    int64_t version = POD_DATASET_VERSION;
+    POD_TRY(pod_h5_find(f, "minipod_dataset", &is_there));
+    if (is_there) POD_TRY(pod_h5_get_i64(f, "minipod_dataset", &version));
+    if (version != POD_DATASET_VERSION && version != POD_TEXT_VERSION)
+        return pod_fail(POD_E_FORMAT, "%s: layout version %" PRId64 ", need %d or %d", f->path,
+                        version, POD_DATASET_VERSION, POD_TEXT_VERSION);
+    *out = version == POD_TEXT_VERSION;
     return POD_OK;
 }
 

@@ -1,20 +1,16 @@
 #include "runtime/data/dataset_write.h"
 
 #include <inttypes.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "kernels/base/assert.h"
 #include "runtime/core/file.h"
+#include "runtime/data/defer.h"
 #include "runtime/data/inner.h"
 #include "runtime/h5/h5.h"
 
 /* About so much is unpacked to read one sample; images beyond it have a chunk each. */
 enum { CHUNK_BYTES = 16 * 1024, CHUNK_LABELS = 128 * 1024, MAX_CHUNK_ROWS = 1024 };
-
-static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-enum { N_ENDS = sizeof ends / sizeof ends[0] };
 
 struct pod_dataset_writer {
     pod_arena *arena;
@@ -27,44 +23,10 @@ struct pod_dataset_writer {
     int64_t *n_of;           /* (POD_N_SPLITS, n_classes), or NULL */
     pod_channel_stats stats; /* of the training pixels */
     bool has_failed;         /* to write: nothing of HDF5's is closed then (h5.h) */
-    bool is_put_off[N_ENDS]; /* else it is ignored, or somebody else's */
+    pod_deferred deferred;
 };
 
-/* ---- signals --------------------------------------------------------------------------------- */
-
-/* The last one that came. A handler is told nothing but its signal. To block signals instead would
- * take all threads, also those that BLAS starts. */
-static atomic_int came;
-
-static void note(int signal_number) { came = signal_number; }
-
-static void put_signals_off(pod_dataset_writer *w)
-{
-    struct sigaction now, own = {.sa_handler = note, .sa_flags = SA_RESTART};
-    sigemptyset(&own.sa_mask);
-    for (int i = 0; i < N_ENDS; i++)
-        w->is_put_off[i] = sigaction(ends[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL &&
-                           sigaction(ends[i], &own, NULL) == 0;
-}
-
-static void let_signals_be(const bool is_put_off[N_ENDS])
-{
-    struct sigaction end = {.sa_handler = SIG_DFL};
-    sigemptyset(&end.sa_mask);
-    for (int i = 0; i < N_ENDS; i++)
-        if (is_put_off[i]) sigaction(ends[i], &end, NULL);
-    const int signal_number = atomic_exchange(&came, 0);
-    if (signal_number) raise(signal_number);
-}
-
-bool pod_dataset_writer_is_stopped(void) { return came != 0; }
-
-static pod_status check_not_stopped(const pod_dataset_writer *w)
-{
-    return pod_dataset_writer_is_stopped()
-               ? pod_fail(POD_E_WRITE, "%s: not written: ended by a signal", w->path)
-               : POD_OK;
-}
+bool pod_dataset_writer_is_stopped(void) { return pod__signal_came(); }
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
@@ -127,7 +89,7 @@ pod_status pod_dataset_writer_open(const char *path, const pod_dataset_info *inf
     w->arena = arena;
     w->info = info;
     w->n_of = n_of;
-    put_signals_off(w);
+    pod__signals_defer(&w->deferred);
     pod_status s = writer_init(w, path);
     if (s != POD_OK) {
         pod_dataset_writer_abort(w);
@@ -163,7 +125,7 @@ pod_status pod_dataset_writer_add(pod_dataset_writer *w, pod_split split, int64_
 {
     const pod_dataset_info *info = w->info;
     int64_t first = w->n_written[split];
-    POD_TRY(check_not_stopped(w));
+    POD_TRY(pod__signals_check(w->path));
     if (count > w->info->n_samples[split] - first)
         return pod_fail(POD_E_FORMAT, "%s: %" PRId64 " %s samples, need %" PRId64, w->path,
                         first + count, pod_split_name(split), w->info->n_samples[split]);
@@ -246,7 +208,7 @@ static pod_status complete(pod_dataset_writer *w)
 
 pod_status pod_dataset_writer_finish(pod_dataset_writer *w)
 {
-    pod_status s = check_not_stopped(w);
+    pod_status s = pod__signals_check(w->path);
     pod_h5_lock();
     if (s == POD_OK) s = complete(w);
     pod_h5_unlock();
@@ -266,10 +228,9 @@ void pod_dataset_writer_abort(pod_dataset_writer *w)
     if (!w->has_failed) (void)close_file(w); /* the file goes away */
     pod_h5_unlock();
     pod_file_abandon(w->aside);
-    bool is_put_off[N_ENDS];
-    memcpy(is_put_off, w->is_put_off, sizeof is_put_off);
+    const pod_deferred deferred = w->deferred;
     pod_arena_destroy(w->arena);
-    let_signals_be(is_put_off); /* may not come back */
+    pod__signals_restore(&deferred); /* may not come back */
 }
 
 /* ---- whole sets ------------------------------------------------------------------------------ */

@@ -33,6 +33,9 @@ POD_MUST pod_status pod__channel_stats_finish(const pod_channel_stats *s, pod_ar
  * Users write such files with h5py; an error text says how to correct an array in numpy. The caller
  * holds the HDF5 lock. */
 
+/* Finds whether the file has layout version 2, that of text (text_set.h). E_FORMAT for a later
+ * version, and if the file is damaged. */
+POD_MUST pod_status pod__layout_is_text(const pod_h5_file *f, bool *out);
 /* Checks that all arrays in `name` exist; the error lists those that do not, and those in the
  * file. */
 POD_MUST pod_status pod__layout_check_arrays(const pod_h5_file *f, int n, const char *const name[]);

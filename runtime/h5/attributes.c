@@ -203,7 +203,7 @@ pod_status pod_h5_put_list(const pod_h5_file *f, const char *name, int64_t n,
     const hsize_t size = (hsize_t)n, most = LIST_CHUNK_BYTES / bytes + 1;
     const hsize_t chunk = size < most ? size : most;
     hid_t type = text_type(bytes), id;
-    pod_status s = pod__h5_create_packed(f, name, type, 1, &size, &chunk, false, &id);
+    pod_status s = pod__h5_create_packed(f, name, type, 1, &size, NULL, &chunk, false, &id);
     if (s == POD_OK)
         s = pod__h5_check(H5Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, table) >= 0,
                           POD_E_WRITE, f, "dataset", name, "cannot be written");

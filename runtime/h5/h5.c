@@ -315,6 +315,7 @@ static hid_t type_of(pod_dtype t, bool in_file)
     switch (t) {
     case POD_F32: return in_file ? H5T_IEEE_F32LE : H5T_NATIVE_FLOAT;
     case POD_BF16: return in_file ? H5T_STD_U16LE : H5T_NATIVE_UINT16;
+    case POD_I64: return in_file ? H5T_STD_I64LE : H5T_NATIVE_INT64;
     case POD_I32: return in_file ? H5T_STD_I32LE : H5T_NATIVE_INT32;
     default: return in_file ? H5T_STD_U8LE : H5T_NATIVE_UINT8;
     }
@@ -338,10 +339,10 @@ static bool make_groups(const pod_h5_file *f, const char *name)
 }
 
 pod_status pod__h5_create_packed(const pod_h5_file *f, const char *name, hid_t type, int n_dims,
-                                 const hsize_t size[], const hsize_t chunk[], bool shuffles,
-                                 hid_t *out)
+                                 const hsize_t size[], const hsize_t most[], const hsize_t chunk[],
+                                 bool shuffles, hid_t *out)
 {
-    hid_t space = H5Screate_simple(n_dims, size, NULL), id = 0;
+    hid_t space = H5Screate_simple(n_dims, size, most), id = 0;
     hid_t layout = pod__h5_without_times(H5P_DATASET_CREATE);
     if (make_groups(f, name) && H5Pset_chunk(layout, n_dims, chunk) >= 0 &&
         (!shuffles || H5Pset_shuffle(layout) >= 0) && H5Pset_deflate(layout, POD_H5_DEFLATE) >= 0)
@@ -366,7 +367,7 @@ pod_status pod_h5_array_create(const pod_h5_file *f, const char *name, pod_dtype
         size[i] = (hsize_t)dim[i];
         chunk[i] = (hsize_t)(i == 0 && chunk_rows < dim[0] ? chunk_rows : dim[i]);
     }
-    POD_TRY(pod__h5_create_packed(f, name, type_of(t, true), n_dims, size, chunk, true, &id));
+    POD_TRY(pod__h5_create_packed(f, name, type_of(t, true), n_dims, size, NULL, chunk, true, &id));
     a.id = id;
     pod__h5_describe_type(type_of(t, true), a.type);
     *out = a;

@@ -29,9 +29,9 @@ POD_MUST pod_status pod__h5_fail_damaged(const pod_h5_file *f);
 /* Writes "u8", "i32", "f64", "string", "other", ... to text. */
 void pod__h5_describe_type(hid_t type, char text[16]);
 /* Creates an array in chunks with deflate, after a byte shuffle if `shuffles`, and the groups of
- * its path. */
+ * its path. It may grow to `most`; NULL: it keeps its size. */
 POD_MUST pod_status pod__h5_create_packed(const pod_h5_file *f, const char *name, hid_t type,
-                                          int n_dims, const hsize_t size[], const hsize_t chunk[],
-                                          bool shuffles, hid_t *out);
+                                          int n_dims, const hsize_t size[], const hsize_t most[],
+                                          const hsize_t chunk[], bool shuffles, hid_t *out);
 
 #endif

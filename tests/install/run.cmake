@@ -24,7 +24,7 @@ if(NOT output MATCHES "^8\\.[12][0-9] GFLOPs, [0-9]+ us\n$")
   message(FATAL_ERROR "the planner prints '${output}', want the 8.2 GFLOPs of ResNet-50")
 endif()
 file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${WORK}/build/planner RESOLVED_DEPENDENCIES_VAR libraries)
-if(libraries MATCHES "libmpi|libhdf5|libjpeg|libpng")
+if(libraries MATCHES "libmpi|libhdf5|libjpeg|libpng|libutf8proc")
   message(FATAL_ERROR "the inner library brings ${libraries}")
 endif()
 

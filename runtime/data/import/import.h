@@ -1,10 +1,11 @@
-/* Converts data in other forms to HDF5: `data import idx|images|list|cifar FROM -o F.h5`. An import
+/* Converts data in other forms to HDF5: `data import idx|images|list|cifar|text|pairs FROM -o F.h5`. An import
  * that fails leaves no file. */
 #ifndef MINIPOD_RUNTIME_DATA_IMPORT_IMPORT_H
 #define MINIPOD_RUNTIME_DATA_IMPORT_IMPORT_H
 
 #include "runtime/core/log.h"
 #include "runtime/data/dataset_write.h"
+#include "runtime/text/lines.h"
 
 typedef struct pod_import_text { /* descriptive texts of the set; NULL means the default */
     const char *name;            /* the folder's name */
@@ -56,6 +57,58 @@ typedef struct pod_import_cifar_options {
  * for_labels with CIFAR-10. */
 POD_MUST pod_status pod_import_cifar(const char *from, const char *h5_path,
                                      const pod_import_cifar_options *options);
+
+/* ---- text (text_set.h) ------------------------------------------------------------------------- */
+
+typedef struct pod_import_words_options {
+    pod_import_text text;
+    const char *vocab; /* file with a token per line (vocab.h) */
+    bool is_cased;
+    bool by_file;           /* each file is a document; else empty lines separate documents */
+    bool splits_sentences;  /* sentences by the rule of sentence.h; else each line is a sentence */
+    const char *test_files; /* names of files for the test split, separated by commas; NULL: */
+    double test_share;      /* this share of the documents or pairs, spread evenly */
+    int column[2];          /* of pairs: the fields of source and target, from 1 */
+    pod_log *log;
+} pod_import_words_options;
+
+/* A text file of an import. */
+typedef struct pod_text_file {
+    const char *path;
+    bool is_test;
+} pod_text_file;
+
+typedef struct pod_text_files {
+    int n;
+    const pod_text_file *file; /* (n) */
+    int n_ignored;             /* files of folders that are no texts by their names */
+    const char *first_ignored;
+} pod_text_files;
+
+/* Lists the files of from[0] .. from[n - 1]. Of a folder they are its files, in the order of their
+ * names, that end in .txt, .text, .md or, with `pairs`, .tsv; README and LICENSE are ignored. A file that test_files names by its path or its last component
+ * becomes a test file; another path there joins the list. Paths live in the arena. E_IO; E_INVALID
+ * for a file that occurs twice, for a name in test_files that is no file, and if no file is left
+ * to train on. */
+POD_MUST pod_status pod_text_files_list(int n, const char *const from[], bool pairs,
+                                        const char *test_files, pod_arena *a, pod_text_files *out);
+void pod_text_tell_ignored(const pod_text_files *files, pod_log *log);
+/* Fails with E_FORMAT if the file is of another kind that minipod knows, such as a gzip file. */
+POD_MUST pod_status pod_text_file_check(const char *path);
+/* Warns once about bytes that were no UTF-8, naming the first. */
+void pod_text_tell_invalid(const pod_invalid_bytes *invalid, pod_log *log);
+
+/* Imports sentences and documents. A line is a sentence (or a paragraph, with splits_sentences); a
+ * line without words is none, and a document without sentences is none. Warns about invalid UTF-8,
+ * about fewer than two sentences per document, and about a single document. The fails of the list
+ * and of vocab.h; E_FORMAT for a file without a sentence and for a line of more than
+ * POD_LINE_MAX_BYTES. */
+POD_MUST pod_status pod_import_documents(int n, const char *const from[], const char *h5_path,
+                                         const pod_import_words_options *options);
+/* Imports pairs of sentences: lines of fields that are separated by tabs, without quoting. E_FORMAT,
+ * naming file and line, if a field is missing or has no words. */
+POD_MUST pod_status pod_import_pairs(int n, const char *const from[], const char *h5_path,
+                                     const pod_import_words_options *options);
 
 /* ---- JPEG and PNG files (list.h, decode.h) ---------------------------------------------------- */
 

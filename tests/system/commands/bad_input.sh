@@ -339,7 +339,7 @@ alone "image-size: '99999' has more than 16384 pixels a side" data import images
 alone 'classes: of import idx, not of import images' data import images "$in" -o y.h5 \
     --image-size 8 --classes a,b
 alone "'pardon' is none of refuse|skip" data import images "$in" -o y.h5 --on-bad-image pardon
-alone "'tiff' is no form of data; there are idx, images, list and cifar" data import tiff "$in" -o y.h5
+alone "'tiff' is no form of data; there are idx, images, list, cifar, text and pairs" data import tiff "$in" -o y.h5
 
 queue 3 'data: runs alone, found 3 ranks' data info "$in/good.h5"
 

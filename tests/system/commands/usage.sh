@@ -61,7 +61,7 @@ expect 2 '/proc/nowhere' calibrate -o /proc/nowhere/host.conf
 
 expect 2 'want import, make or info' data
 expect 2 "there is no 'frob'" data frob
-expect 2 'want import idx|images|list|cifar FROM -o F.h5' data import idx
+expect 2 'want import idx|images|list|cifar|text|pairs FROM -o F.h5' data import idx
 expect 2 "'csv' is no form of data" data import csv x -o y.h5
 expect 2 'needs -o FILE' data make glyphs
 expect 2 "'mnist' is not made here" data make mnist -o y.h5
@@ -70,14 +70,14 @@ expect 2 '/nowhere/y.h5' data make glyphs:8x8x1:10+10 -o /nowhere/y.h5
 expect 2 'empty: cannot be read as a folder: No such file' data import idx empty -o y.h5
 expect 2 'bad.conf' data info bad.conf
 for option in image-size=40 channels=1 convert-colour test-share=0.5 test-folder=x split-by=class on-bad-image=skip input-threads=2; do
-    expect 2 "^minipod data: ${option%=*}: of import images, import list, not of import idx$" data import idx empty -o y.h5 --$option
-    expect 2 "^minipod data: ${option%=*}: of import images, import list, not of make$" data make glyphs:8x8x1:10+10 -o y.h5 --$option
+    expect 2 "^minipod data: ${option%=*}: of import images, import list.*, not of import idx$" data import idx empty -o y.h5 --$option
+    expect 2 "^minipod data: ${option%=*}: of import images, import list.*, not of make$" data make glyphs:8x8x1:10+10 -o y.h5 --$option
 done
 expect 2 'seed: of make, info, not of import idx$' data import idx empty -o y.h5 --seed 3
 for option in classes=a,b origin=here licence=free; do
     expect 2 "${option%=*}: of import idx.*, not of make$" data make glyphs:8x8x1:10+10 -o y.h5 --$option
 done
-expect 2 'output: of import idx, import images, import list, import cifar, make, not of info$' data info y.h5 -o z.h5
+expect 2 'output: of import idx, import images, .*, import pairs, make, make vocab, not of info$' data info y.h5 -o z.h5
 MINIPOD_IMAGE_SIZE=40 expect 2 'empty: cannot be read as a folder: No such file' data import idx empty -o y.h5
 for output in - /dev/stdout; do
     expect 2 'output: HDF5 cannot go to standard output' data make glyphs:8x8x1:10+10 -o $output
