@@ -76,9 +76,16 @@ bool pod_char_is_punct(int32_t c)
     if (c < 0x80)
         return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) ||
                (c >= 123 && c <= 126);
+    return pod_char_is_category_p(c);
+}
+
+bool pod_char_is_category_p(int32_t c)
+{
     const utf8proc_category_t k = utf8proc_category(c);
     return k >= UTF8PROC_CATEGORY_PC && k <= UTF8PROC_CATEGORY_PO;
 }
+
+bool pod_char_is_digit(int32_t c) { return utf8proc_category(c) == UTF8PROC_CATEGORY_ND; }
 
 bool pod_char_is_symbol(int32_t c)
 {

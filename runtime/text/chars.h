@@ -20,13 +20,15 @@ size_t pod_utf8_drop_invalid(char *text, size_t bytes, size_t *first);
  * White space is that of Python's strip(). */
 const char *pod_text_strip(const char *text, size_t *bytes);
 
-bool pod_char_is_space(int32_t c);   /* tab, LF, CR, categories Zs, Zl and Zp */
-bool pod_char_is_dropped(int32_t c); /* 0, U+FFFD, and categories Cc and Cf but tab, LF and CR */
-bool pod_char_is_punct(int32_t c);   /* ASCII 33-47, 58-64, 91-96, 123-126, and categories P* */
-bool pod_char_is_symbol(int32_t c);  /* categories S* */
-bool pod_char_is_cjk(int32_t c);     /* CJK ideographs; neither kana nor Hangul */
-bool pod_char_is_mark(int32_t c);    /* category Mn */
-bool pod_char_is_alnum(int32_t c);   /* categories L* and N* */
+bool pod_char_is_space(int32_t c);      /* tab, LF, CR, categories Zs, Zl and Zp */
+bool pod_char_is_dropped(int32_t c);    /* 0, U+FFFD, and categories Cc and Cf but tab, LF and CR */
+bool pod_char_is_punct(int32_t c);      /* ASCII 33-47, 58-64, 91-96, 123-126, and categories P* */
+bool pod_char_is_category_p(int32_t c); /* categories P* alone: not $, +, <, =, >, ^, `, |, ~ */
+bool pod_char_is_digit(int32_t c);      /* category Nd */
+bool pod_char_is_symbol(int32_t c);     /* categories S* */
+bool pod_char_is_cjk(int32_t c);        /* CJK ideographs; neither kana nor Hangul */
+bool pod_char_is_mark(int32_t c);       /* category Mn */
+bool pod_char_is_alnum(int32_t c);      /* categories L* and N* */
 /* The lower-case form of c by itself: final sigma has no rule of its own, as in Hugging Face's
  * tokenizers. */
 int32_t pod_char_lower(int32_t c);
