@@ -83,7 +83,7 @@ static pod_status make_race(const pod_kernels_plan *p, pod_race *r)
     case POD_FAMILY_gemm: return pod_race_gemm(p, r);
     case POD_FAMILY_conv: return pod_race_conv(p, r);
     case POD_FAMILY_depthwise: return pod_race_depthwise(p, r);
-    case POD_FAMILY_vocab: return pod_race_vocab(p, r);
+    case POD_FAMILY_vocab_loss: return pod_race_vocab_loss(p, r);
     case POD_FAMILY_attention: return pod_race_attention(p, r);
     default: return pod_race_vector(p, r);
     }

@@ -117,7 +117,7 @@ pod_status pod_race_conv(const pod_kernels_plan *plan, pod_race *r);
 pod_status pod_race_depthwise(const pod_kernels_plan *plan, pod_race *r);
 pod_status pod_race_attention(const pod_kernels_plan *plan, pod_race *r);
 pod_status pod_race_vector(const pod_kernels_plan *plan, pod_race *r);
-pod_status pod_race_vocab(const pod_kernels_plan *plan, pod_race *r);
+pod_status pod_race_vocab_loss(const pod_kernels_plan *plan, pod_race *r);
 
 /* ---- impls.c ---- */
 

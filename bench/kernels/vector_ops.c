@@ -15,7 +15,7 @@
 #include "kernels/reduce/reduce.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/update/update.h"
-#include "kernels/vocab/vocab.h"
+#include "kernels/vocab_loss/vocab_loss.h"
 
 static const float rate = 0.01f, momentum = 0.9f, decay = 1e-4f, eps = 1e-5f;
 static const pod_rmsprop_attr rmsprop = {0.9f, 0.9f, 1e-3f, 1e-5f};
@@ -145,7 +145,7 @@ const void *pod_vector_set(pod_family_id family, int i, const char **name, uint3
         SETS(pool)
         SETS(update)
         SETS(combine)
-        SETS(vocab)
+        SETS(vocab_loss)
     default: return NULL;
     }
 }

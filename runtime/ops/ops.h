@@ -151,7 +151,7 @@ pod_value pod_count_correct(pod_graph *g, pod_value logits, pod_value labels); /
  * feeds it then. */
 pod_value pod_ratio(pod_graph *g, pod_value a, pod_value b, float eps);
 
-/* ---- the head of a language model: op_vocab.c ---- */
+/* ---- the head of a language model: op_vocab_loss.c ---- */
 typedef struct pod_vocab_sums { /* scalars, float32 */
     pod_value weight;           /* the sum of the weights */
     pod_value correct;          /* of the weights of rows whose largest logit is the label's */
@@ -161,7 +161,7 @@ typedef struct pod_vocab_sums { /* scalars, float32 */
  * h's type. Labels (...) are int32; a row of weight 0 is padding, other labels lie in [0, V), which
  * whoever feeds them has checked (kernels/embed/embed.h). weights (...) are float32. The logits of
  * all rows are never in memory at once. Label smoothing gives smoothing / (V - 1) to each other id,
- * and the entropy of the target is subtracted (kernels/vocab/vocab.h). */
+ * and the entropy of the target is subtracted (kernels/vocab_loss/vocab_loss.h). */
 pod_value pod_vocab_head(pod_graph *g, pod_value h, pod_value table, pod_value bias,
                          pod_value labels, pod_value weights, float smoothing,
                          pod_vocab_sums *sums);

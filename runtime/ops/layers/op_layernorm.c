@@ -128,6 +128,7 @@ static pod_status layer_norm_lower(const pod_lower_args *args, pod_lowering *l)
 const pod_op pod__op_layer_norm = {.name = "layer_norm",
                                    .n_in = 3,
                                    .n_out = 3,
+                                   .is_cheap = true,
                                    .infer = layer_norm_infer,
                                    .grad = layer_norm_grad,
                                    .ops_each = 9,

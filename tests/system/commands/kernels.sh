@@ -77,7 +77,7 @@ is_table attention
 
 # What is bound by memory: every function of every family, once for each type it knows.
 for type in bf16 f32; do
-    printf '%s\n' "pointwise 33x37 $type" "norm 33x37 $type" "layernorm 33x37 $type" "gate 33x37 $type" "activation 33x37 $type" "embed 33x37 $type" "vocab 33x1037x37 $type" "reduce 33x37 $type" "pool 2x9x9x37:3x3/2+1 $type" \
+    printf '%s\n' "pointwise 33x37 $type" "norm 33x37 $type" "layernorm 33x37 $type" "gate 33x37 $type" "activation 33x37 $type" "embed 33x37 $type" "vocab_loss 33x1037x37 $type" "reduce 33x37 $type" "pool 2x9x9x37:3x3/2+1 $type" \
         "combine 33x37 $type" >vectors.txt
     [ $type = bf16 ] || printf '%s\n' 'softmax 33x10' 'update 33x37' >>vectors.txt
     "$minipod" kernels --shapes vectors.txt "${quick[@]}" --buffers hot >$type 2>err || fail "$type: exit $?: $(cat err)"

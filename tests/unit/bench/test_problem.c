@@ -49,7 +49,7 @@ static void work(void)
     CU_ASSERT_EQUAL(pod_problem_bytes(&g), 2 * 2 * (3 * 7 + 7 * 5 + 3 * 5));
     CU_ASSERT_EQUAL(pod_problem_flops(&c), 2 * 2 * 16 * 5 * 27);
     CU_ASSERT_EQUAL(pod_problem_bytes(&c), 2 * (2 * 16 * 3 + 2 * 16 * 5) + 4 * 5 * 27);
-    const pod_problem l = parsed("vocab.loss 3x5x7"), v = parsed("vocab.grad 3x5x7");
+    const pod_problem l = parsed("vocab_loss.fwd 3x5x7"), v = parsed("vocab_loss.grad 3x5x7");
     CU_ASSERT_EQUAL(pod_problem_flops(&l), 2 * 3 * 5 * 7);
     CU_ASSERT_EQUAL(pod_problem_bytes(&l), 2 * (3 * 7 + 5 * 7) + 4 * (5 + 9));
     CU_ASSERT_EQUAL(pod_problem_flops(&v), 6 * 3 * 5 * 7);
@@ -75,7 +75,7 @@ static void printed(void)
         "attention.bwd 2x33x3x5 f32 causal drop",
         "norm 50176x64 bf16",
         "update.adam_step 4608x512 f32",
-        "vocab.grad 160x30522x768 bf16",
+        "vocab_loss.grad 160x30522x768 bf16",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         char text[POD_PROBLEM_TEXT_BYTES];
@@ -113,8 +113,8 @@ static void refused(void)
         {"depthwise 1x8x8x4", "is not NxHxWxC:RxS"},
         {"depthwise 1x8x8x4:3x3 sums", "takes no word 'sums'"},
         {"pool 1x8x8x4:3x2", "windows are square"},
-        {"vocab 2*1x2x3", "2*1x2x3"},
-        {"vocab.loss 1x2x3 nt", "vocab.loss takes no word 'nt'"},
+        {"vocab_loss 2*1x2x3", "2*1x2x3"},
+        {"vocab_loss.fwd 1x2x3 nt", "vocab_loss.fwd takes no word 'nt'"},
         {"norm 64", "'64' has 1 numbers, need 2"},
         {"norm.apply 64x64 relu", "norm.apply takes no word 'relu'"},
         {"update 64x64 bf16", "update takes no word 'bf16'"},

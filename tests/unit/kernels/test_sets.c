@@ -14,7 +14,7 @@
 #include "kernels/reduce/reduce.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/update/update.h"
-#include "kernels/vocab/vocab.h"
+#include "kernels/vocab_loss/vocab_loss.h"
 #include "tests/harness/harness.h"
 
 static void check(const char *family, const char *set, uint32_t needs, bool is_picked)
@@ -49,7 +49,7 @@ FAMILY(pool)
 FAMILY(reduce)
 FAMILY(softmax)
 FAMILY(update)
-FAMILY(vocab)
+FAMILY(vocab_loss)
 
 #define LINE(family)           \
     {                          \
@@ -57,4 +57,4 @@ FAMILY(vocab)
     }
 POD_TEST_SUITE("sets", LINE(activation), LINE(attention_kernels), LINE(combine), LINE(depthwise),
                LINE(embed), LINE(gate), LINE(layernorm), LINE(norm), LINE(pack), LINE(pointwise),
-               LINE(pool), LINE(reduce), LINE(softmax), LINE(update), LINE(vocab));
+               LINE(pool), LINE(reduce), LINE(softmax), LINE(update), LINE(vocab_loss));

@@ -244,7 +244,7 @@ static pod_value softmax_case(pod_graph *g, pod_rng *r, pod_dtype travel, int pe
 }
 
 /* The loss of rows of one or two dimensions. In float32: in bfloat16 the slopes are rounded, which
- * tests/unit/kernels/test_vocab.c bounds. */
+ * tests/unit/kernels/test_vocab_loss.c bounds. */
 enum { WITH_BIAS = 1, SMOOTH = 2, SEQUENCES = 4 };
 
 static pod_value vocab_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)

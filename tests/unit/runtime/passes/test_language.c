@@ -12,7 +12,7 @@
 #include "tests/harness/check.h"
 #include "tests/harness/harness.h"
 
-enum { N = 8, S = 6, P = 3, H = 16, V = 41, STEPS = 3, MAX_RANKS = 8, MAX_FEEDS = 6 };
+enum { N = 8, S = 6, P = 3, H = 16, V = 41, STEPS = 3, MAX_RANKS = 8, MAX_FEEDS = 7 };
 enum { LOSS, WEIGHT, CORRECT, N_OUTPUTS };
 
 static const char *const meshes[] = {"1x1", "2x1", "2x2", "4x2"};
@@ -50,7 +50,6 @@ static pod_graph *build(pod_arena *a, pod_dtype travel, float smoothing, bool is
     POD_CHECK_OK(pod_graph_create(a, &g));
     pod_value ids = input(g, "ids", POD_I32, S), places = input(g, "places", POD_I32, P);
     pod_value labels = input(g, "labels", POD_I32, P), weights = input(g, "weights", POD_F32, P);
-    pod_value lr = pod_input(g, "lr", pod_type_of(POD_F32, 0, NULL), POD_NO_BATCH);
     pod_value table = pod_weight(g, "table", (pod_shape){2, {V, H}},
                                  (pod_init){POD_INIT_NORMAL, 0.3f}, POD_ROLE_WEIGHT);
     pod_value bias = pod_weight(g, "bias", (pod_shape){1, {V}}, (pod_init){.kind = POD_INIT_ZERO},
@@ -68,17 +67,9 @@ static pod_graph *build(pod_arena *a, pod_dtype travel, float smoothing, bool is
     pod_output(g, "weight", sums.weight);
     pod_output(g, "correct", sums.correct);
     pod_value grad[16];
-    const int n = pod_graph_n_variables(g);
     POD_CHECK_OK(pod_pass_grad(g, loss, grad));
-    for (int i = 0; i < n; i++) {
-        pod_value w = pod_graph_variable(g, i)->value;
-        pod_scope_begin(g, "update%d", i);
-        pod_value v = pod_variable(g, "v", pod_graph_type(g, w)->shape,
-                                   (pod_init){.kind = POD_INIT_ZERO}, POD_ROLE_STATE);
-        pod_momentum_update(g, w, v, grad[i], lr, (pod_value){0}, (pod_value){0},
-                            (pod_momentum_attr){.momentum = 0.5f});
-        pod_scope_end(g);
-    }
+    POD_CHECK_OK(pod_pass_update(g, grad, pod_optim_find("lamb"),
+                                 &(pod_hparams){.beta1 = 0.5f, .beta2 = 0.5f, .epsilon = 1e-3f}));
     POD_CHECK_OK(pod_graph_finish(g));
     return g;
 }
@@ -87,7 +78,7 @@ typedef struct setting {
     const char *mesh;
     pod_dtype travel;
     uint32_t cpu;
-    bool fusion, shard_update;
+    bool fusion, shard_update, recompute;
     int accumulate; /* micro-steps; 0: one, as 1 */
     float smoothing;
 } setting;
@@ -102,6 +93,7 @@ static const pod_program *compile(const setting *s)
                              .bucket_bytes = 512,
                              .guard_bytes = 64,
                              .fusion = s->fusion,
+                             .recompute = s->recompute,
                              .accumulate = s->accumulate,
                              .shard_update = s->shard_update};
     POD_CHECK_OK(pod_mesh_parse(s->mesh, &args.mesh));
@@ -119,25 +111,41 @@ static bool has_instr(const pod_program *p, const char *op)
     return false;
 }
 
+typedef struct named {
+    const char *name;
+    const void *data;
+} named;
+
 /* Trains; outputs of the last step. Ranks end with the same weights. */
 static void train(const setting *s, double out[N_OUTPUTS])
 {
     const pod_program *p = compile(s);
     const int n_ranks = pod_mesh_size(&p->mesh), local = N / n_ranks;
-    const int n_feeds = s->accumulate > 1 ? 6 : 5;
-    const float lr = 0.5f, total = 12;
+    const float lr = 0.05f, total = 12;
+    float at = 0;
     const void *feeds[MAX_FEEDS * MAX_RANKS];
     pod_store *store[MAX_RANKS];
     batch b;
     fill(&b);
     for (int r = 0; r < n_ranks; r++) {
         const int first = r * local;
-        const void *of_rank[MAX_FEEDS] = {
-            b.ids[first], b.places[first], b.labels[first], b.weights[first], &lr, &total};
-        for (int i = 0; i < n_feeds; i++) feeds[i * n_ranks + r] = of_rank[i];
+        const named all[MAX_FEEDS] = {{"ids", b.ids[first]},
+                                      {"places", b.places[first]},
+                                      {"labels", b.labels[first]},
+                                      {"weights", b.weights[first]},
+                                      {"total", &total},
+                                      {"lr", &lr},
+                                      {"step", &at}};
+        for (int i = 0; i < MAX_FEEDS; i++) {
+            const int input = pod_program_find_input(p, all[i].name);
+            if (input >= 0) feeds[input * n_ranks + r] = all[i].data;
+        }
         POD_CHECK_OK(pod_store_create(p, r, 5, &store[r]));
     }
-    for (int step = 0; step < STEPS; step++) POD_CHECK_OK(pod_check_step(p, store, feeds, out));
+    for (int step = 0; step < STEPS; step++) {
+        at = (float)step + 1;
+        POD_CHECK_OK(pod_check_step(p, store, feeds, out));
+    }
     for (int r = 1; r < n_ranks; r++)
         POD_CHECK(pod_store_hash(store[r]) == pod_store_hash(store[0]), "%s: rank %d differs",
                   s->mesh, r);
@@ -158,6 +166,7 @@ static void test_meshes(void)
             s.mesh = meshes[m];
             s.fusion = m % 2 == 1;
             s.shard_update = m > 1;
+            s.recompute = m == 3;
             s.accumulate = m == 1 ? 4 : m == 2 ? 2 : 1;
             train(&s, m ? got : want);
             if (m == 0) continue;

@@ -5,7 +5,7 @@
 #include "kernels/base/bf16.h"
 #include "kernels/base/element.h"
 #include "kernels/base/simd/simd.h"
-#include "kernels/vocab/vocab.h"
+#include "kernels/vocab_loss/vocab_loss.h"
 
 /* ---- fold ---------------------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ POD_INLINE double lanes_sum(const double lane[POD_VEC_LANES])
 }
 
 /* row->sum += sum of e^(x - max), row->total += sum of x. */
-POD_INLINE void add_up(bool with_total, int64_t count, const float *x, pod_vocab_row *row)
+POD_INLINE void add_up(bool with_total, int64_t count, const float *x, pod_vocab_loss_row *row)
 {
     enum { STRIP = POD_SUM_SWEEPS * POD_VEC_LANES };
     double powers[POD_VEC_LANES] = {0}, totals[POD_VEC_LANES] = {0};
@@ -62,7 +62,7 @@ POD_INLINE void add_up(bool with_total, int64_t count, const float *x, pod_vocab
     if (with_total) row->total += lanes_sum(totals);
 }
 
-POD_INLINE void fold_rows(const pod_vocab_block *b, bool with_total, pod_vocab_row *row)
+POD_INLINE void fold_rows(const pod_vocab_loss_block *b, bool with_total, pod_vocab_loss_row *row)
 {
     for (int64_t r = 0; r < b->rows; r++) {
         const float *x = b->logits + r * b->cols, top = row_max(b->cols, x);
@@ -77,7 +77,7 @@ POD_INLINE void fold_rows(const pod_vocab_block *b, bool with_total, pod_vocab_r
     }
 }
 
-static void vocab_fold(const pod_vocab_block *b, bool with_total, pod_vocab_row *row)
+static void vocab_fold(const pod_vocab_loss_block *b, bool with_total, pod_vocab_loss_row *row)
 {
     if (with_total)
         fold_rows(b, true, row);
@@ -117,10 +117,10 @@ POD_INLINE double row_slopes(int64_t cols, const float *x, int64_t label, float 
     return (double)both[1] - (double)both[0];
 }
 
-POD_INLINE void slopes_as(const pod_vocab_block *b, const float *lse, const float *scale,
+POD_INLINE void slopes_as(const pod_vocab_loss_block *b, const float *lse, const float *scale,
                           float at_label, float elsewhere, pod_dtype t, void *out, double *sums)
 {
-    float part[POD_VOCAB_MAX_COLS];
+    float part[POD_VOCAB_LOSS_MAX_COLS];
     const size_t row_bytes = (size_t)b->cols * pod_dtype_bytes(t);
     for (int64_t first = 0; first < b->rows; first += POD_SUM_SWEEPS) {
         const int64_t end = b->rows - first < POD_SUM_SWEEPS ? b->rows : first + POD_SUM_SWEEPS;
@@ -141,10 +141,10 @@ POD_INLINE void slopes_as(const pod_vocab_block *b, const float *lse, const floa
     }
 }
 
-static void vocab_slopes(const pod_vocab_block *b, const float *lse, const float *scale,
+static void vocab_slopes(const pod_vocab_loss_block *b, const float *lse, const float *scale,
                          float at_label, float elsewhere, pod_dtype t, void *out, double *sums)
 {
     POD_TYPED(t, slopes_as(b, lse, scale, at_label, elsewhere, T, out, sums));
 }
 
-const pod_vocab POD_ISA(pod__vocab) = {POD_ISA_SET, vocab_fold, vocab_slopes};
+const pod_vocab_loss POD_ISA(pod__vocab_loss) = {POD_ISA_SET, vocab_fold, vocab_slopes};

@@ -1,4 +1,4 @@
-/* The loss of rows projected onto a vocabulary, kernels/vocab: logits exist only in blocks.
+/* The loss of rows projected onto a vocabulary, kernels/vocab_loss: logits exist only in blocks.
  *
  *   vocab_loss       h (..., H), table (V, H), labels (...), weights (...) [, bias (V)]
  *                    -> loss, weight, correct: scalars;  lse (...), for the gradient
@@ -8,7 +8,7 @@
  * h and table have one type, and so has dh; labels are int32, all else float32. The scalars, dtable
  * and dbias are sums over the cores' rows. R, the number of rows, is the product of the dimensions
  * before H. */
-#include "kernels/vocab/vocab.h"
+#include "kernels/vocab_loss/vocab_loss.h"
 #include "runtime/ops/op_common.h"
 
 typedef struct vocab_attr {
@@ -99,16 +99,16 @@ static void vocab_loss_grad_of(pod_graph *g, const pod_node *n, const pod_value 
     if (with_bias && need[BIAS]) d_in[BIAS] = d[2];
 }
 
-static pod_vocab_shape shape_of(const pod_shape *h, const pod_shape *table)
+static pod_vocab_loss_shape shape_of(const pod_shape *h, const pod_shape *table)
 {
-    return (pod_vocab_shape){pod__rows(h), table->dim[0], table->dim[1]};
+    return (pod_vocab_loss_shape){pod__rows(h), table->dim[0], table->dim[1]};
 }
 
 /* The gradient makes the logits again, so that three products run. */
 static void vocab_cost(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost)
 {
     const bool is_grad = n->op == &pod__op_vocab_loss_grad;
-    const pod_vocab_shape s = shape_of(&in[0].shape, &in[1].shape);
+    const pod_vocab_loss_shape s = shape_of(&in[0].shape, &in[1].shape);
     const double ops = is_grad ? 16 : 15; /* an exponential, sums */
     const double logits = (double)s.rows * (double)s.vocab;
     pod__cost_of(n, in, out, ops * logits, cost);
@@ -119,25 +119,25 @@ static void vocab_cost(const pod_node *n, const pod_type in[], const pod_type ou
                                   .depth = (double)s.hidden};
 }
 
-static pod_vocab_in in_of(const void *const in[], const float *bias)
+static pod_vocab_loss_in in_of(const void *const in[], const float *bias)
 {
-    return (pod_vocab_in){in[0], in[1], bias, in[2], in[3]};
+    return (pod_vocab_loss_in){in[0], in[1], bias, in[2], in[3]};
 }
 
 static void vocab_loss_run(const void *attr, const void *const in[], void *const out[],
                            void *scratch)
 {
-    const pod_vocab_plan *p = attr;
-    const pod_vocab_in from = in_of(in, p->with_bias ? in[4] : NULL);
-    pod_vocab_loss(p, &from, out[0], out[1], out[2], out[3], scratch);
+    const pod_vocab_loss_plan *p = attr;
+    const pod_vocab_loss_in from = in_of(in, p->with_bias ? in[4] : NULL);
+    pod_vocab_loss_run(p, &from, out[0], out[1], out[2], out[3], scratch);
 }
 
 static void vocab_loss_grad_run(const void *attr, const void *const in[], void *const out[],
                                 void *scratch)
 {
-    const pod_vocab_plan *p = attr;
-    const pod_vocab_in from = in_of(in, p->with_bias ? in[6] : NULL);
-    pod_vocab_grad(p, &from, in[4], *(const float *)in[5], out[0], out[1], out[2], scratch);
+    const pod_vocab_loss_plan *p = attr;
+    const pod_vocab_loss_in from = in_of(in, p->with_bias ? in[6] : NULL);
+    pod_vocab_loss_grad(p, &from, in[4], *(const float *)in[5], out[0], out[1], out[2], scratch);
 }
 
 static pod_status vocab_lower(const pod_lower_args *args, pod_lowering *l)
@@ -145,12 +145,12 @@ static pod_status vocab_lower(const pod_lower_args *args, pod_lowering *l)
     const vocab_attr *a = args->node->attr;
     const bool is_grad = args->node->op == &pod__op_vocab_loss_grad;
     const pod_choice how = pod_target_choice(args->target);
-    const pod_vocab_plan plan =
-        pod_vocab_plan_of(&how, shape_of(&args->in_local[0], &args->in_local[1]), args->in[0].dtype,
-                          a->smoothing, args->node->n_in > args->node->op->n_in, is_grad);
+    const pod_vocab_loss_plan plan = pod_vocab_loss_plan_of(
+        &how, shape_of(&args->in_local[0], &args->in_local[1]), args->in[0].dtype, a->smoothing,
+        args->node->n_in > args->node->op->n_in, is_grad);
     POD_TRY(pod__lower(args, is_grad ? vocab_loss_grad_run : vocab_loss_run,
-                       pod_vocab_sets()[plan.set]->name, &plan, sizeof plan, l));
-    l->scratch_bytes = pod_vocab_scratch_bytes(&plan);
+                       pod_vocab_loss_sets()[plan.set]->name, &plan, sizeof plan, l));
+    l->scratch_bytes = pod_vocab_loss_scratch_bytes(&plan);
     return POD_OK;
 }
 

@@ -4,13 +4,13 @@
 
 #include "kernels/base/assert.h"
 #include "kernels/base/simd/loop.h"
-#include "kernels/vocab/vocab.h"
+#include "kernels/vocab_loss/vocab_loss.h"
 #include "tests/unit/kernels/kernel_test.h"
 
 static const double U = 0x1p-24;
 
 typedef struct problem {
-    pod_vocab_shape shape;
+    pod_vocab_loss_shape shape;
     pod_dtype t;
     float smoothing, d_loss;
     bool with_bias;
@@ -19,7 +19,7 @@ typedef struct problem {
 
 /* Every fourth row is padding, with a label that is none. Labels are at both ends of the
  * vocabulary, too. `reach` is the largest element of h. */
-static problem problem_make(pod_vocab_shape s, pod_dtype t, float smoothing, bool with_bias,
+static problem problem_make(pod_vocab_loss_shape s, pod_dtype t, float smoothing, bool with_bias,
                             double reach)
 {
     problem p = {.shape = s, .t = t, .smoothing = smoothing, .d_loss = 0.75f};
@@ -70,23 +70,24 @@ static void outcome_free(outcome *o)
 
 static outcome run(const problem *p, uint32_t cpu)
 {
-    const pod_vocab_shape s = p->shape;
+    const pod_vocab_loss_shape s = p->shape;
     const pod_choice how = {.cpu = cpu};
     outcome o = {.lse = tensor_new(POD_F32, s.rows), .dh = tensor_new(p->t, s.rows * s.hidden)};
     o.dtable = tensor_new(POD_F32, s.vocab * s.hidden);
     o.dbias = tensor_new(POD_F32, s.vocab);
-    const pod_vocab_in in = {p->h.data, p->table.data, p->with_bias ? p->bias.data : NULL,
-                             p->label.data, p->weight.data};
+    const pod_vocab_loss_in in = {p->h.data, p->table.data, p->with_bias ? p->bias.data : NULL,
+                                  p->label.data, p->weight.data};
     for (int grad = 0; grad < 2; grad++) {
-        const pod_vocab_plan plan =
-            pod_vocab_plan_of(&how, s, p->t, p->smoothing, p->with_bias, grad == 1);
-        TENSOR scratch = tensor_new(POD_U8, (int64_t)pod_vocab_scratch_bytes(&plan));
+        const pod_vocab_loss_plan plan =
+            pod_vocab_loss_plan_of(&how, s, p->t, p->smoothing, p->with_bias, grad == 1);
+        TENSOR scratch = tensor_new(POD_U8, (int64_t)pod_vocab_loss_scratch_bytes(&plan));
         if (scratch.count) memset(scratch.data, 0xff, (size_t)scratch.count);
         if (grad)
-            pod_vocab_grad(&plan, &in, o.lse.data, p->d_loss, o.dh.data, o.dtable.data,
-                           o.dbias.data, scratch.data);
+            pod_vocab_loss_grad(&plan, &in, o.lse.data, p->d_loss, o.dh.data, o.dtable.data,
+                                o.dbias.data, scratch.data);
         else
-            pod_vocab_loss(&plan, &in, &o.loss, &o.weight, &o.correct, o.lse.data, scratch.data);
+            pod_vocab_loss_run(&plan, &in, &o.loss, &o.weight, &o.correct, o.lse.data,
+                               scratch.data);
     }
     return o;
 }
@@ -114,7 +115,7 @@ static void wanted_free(wanted *w) { free(w->value); }
 /* All logits: sums of H products and the bias, accumulated in float32. */
 static wanted logits_of(const problem *p)
 {
-    const pod_vocab_shape s = p->shape;
+    const pod_vocab_loss_shape s = p->shape;
     wanted w = wanted_new(s.rows * s.vocab);
     for (int64_t i = 0; i < w.count; i++) {
         const int64_t r = i / s.vocab, v = i % s.vocab;
@@ -237,7 +238,7 @@ static double bound_of(const sum *s, int64_t n_terms)
 
 static void check_grads(const char *name, const problem *p, const wanted *logits, const outcome *o)
 {
-    const pod_vocab_shape s = p->shape;
+    const pod_vocab_loss_shape s = p->shape;
     WANTED slopes = slopes_of(p, logits);
     for (int64_t i = 0; i < s.rows * s.hidden; i++) {
         sum d = {0};
@@ -267,7 +268,7 @@ static void check_grads(const char *name, const problem *p, const wanted *logits
     }
 }
 
-static uint32_t cpu_of(const pod_vocab *set)
+static uint32_t cpu_of(const pod_vocab_loss *set)
 {
     return set->needs ? set->needs : POD_CPU_REFERENCE_ONLY;
 }
@@ -275,12 +276,12 @@ static uint32_t cpu_of(const pod_vocab *set)
 /* No row, one, blocks of columns and one more, blocks of rows and more. */
 static void test_shapes(void)
 {
-    static const pod_vocab_shape shapes[] = {{0, 5, 3},    {1, 1, 4},    {1, 2, 1},
-                                             {5, 7, 3},    {2, 1024, 8}, {4, 1025, 5},
-                                             {33, 33, 64}, {520, 40, 3}, {3, 2100, 17}};
-    EACH_SET(vocab, set)
+    static const pod_vocab_loss_shape shapes[] = {{0, 5, 3},    {1, 1, 4},    {1, 2, 1},
+                                                  {5, 7, 3},    {2, 1024, 8}, {4, 1025, 5},
+                                                  {33, 33, 64}, {520, 40, 3}, {3, 2100, 17}};
+    EACH_SET(vocab_loss, set)
         for (size_t i = 0; i < 8 * sizeof shapes / sizeof shapes[0]; i++) {
-            const pod_vocab_shape s = shapes[i / 8];
+            const pod_vocab_loss_shape s = shapes[i / 8];
             const bool smooth = i / 4 % 2, with_bias = i / 2 % 2;
             const pod_dtype t = i % 2 ? POD_BF16 : POD_F32;
             PROBLEM p = problem_make(s, t, smooth && s.vocab > 1 ? 0.1f : 0, with_bias, 4);
@@ -300,7 +301,7 @@ static void test_shapes(void)
 /* A table of zeros leaves the bias. */
 static problem biased_problem(int64_t rows, int64_t vocab, float smoothing)
 {
-    problem p = problem_make((pod_vocab_shape){rows, vocab, 2}, POD_F32, smoothing, true, 1);
+    problem p = problem_make((pod_vocab_loss_shape){rows, vocab, 2}, POD_F32, smoothing, true, 1);
     memset(p.table.data, 0, tensor_bytes(&p.table));
     memset(p.bias.data, 0, tensor_bytes(&p.bias));
     for (int64_t r = 0; r < rows; r++) ((float *)p.weight.data)[r] = 1;
@@ -310,7 +311,7 @@ static problem biased_problem(int64_t rows, int64_t vocab, float smoothing)
 /* Equal logits: the loss is log V, and id 0 is the answer. */
 static void test_equal_logits(void)
 {
-    EACH_SET(vocab, set) {
+    EACH_SET(vocab_loss, set) {
         PROBLEM p = biased_problem(4, 2048, 0);
         for (int r = 0; r < 4; r++) ((int32_t *)p.label.data)[r] = r / 2;
         OUTCOME o = run(&p, cpu_of(set));
@@ -327,7 +328,7 @@ static void test_ties(void)
     static const struct {
         int32_t low, high;
     } pairs[] = {{5, 6}, {5, 1000}, {40, 2000}, {0, 2099}, {1023, 1024}};
-    EACH_SET(vocab, set)
+    EACH_SET(vocab_loss, set)
         for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
             PROBLEM p = biased_problem(2, 2100, 0);
             float *bias = p.bias.data;
@@ -344,7 +345,7 @@ static void test_ties(void)
 /* Where the softmax is the smoothed target, loss and gradient are 0. */
 static void test_best_loss_is_0(void)
 {
-    EACH_SET(vocab, set) {
+    EACH_SET(vocab_loss, set) {
         PROBLEM p = biased_problem(1, 1500, 0.1f);
         ((int32_t *)p.label.data)[0] = 1200;
         ((float *)p.bias.data)[1200] = (float)log(0.9 / (0.1 / 1499));
@@ -358,8 +359,8 @@ static void test_best_loss_is_0(void)
 /* Padding alone: nothing comes of it, and no label is read. */
 static void test_padding_alone(void)
 {
-    EACH_SET(vocab, set) {
-        PROBLEM p = problem_make((pod_vocab_shape){3, 50, 8}, POD_BF16, 0, true, 1000);
+    EACH_SET(vocab_loss, set) {
+        PROBLEM p = problem_make((pod_vocab_loss_shape){3, 50, 8}, POD_BF16, 0, true, 1000);
         memset(p.weight.data, 0, tensor_bytes(&p.weight));
         for (int r = 0; r < 3; r++) ((int32_t *)p.label.data)[r] = INT32_MIN + r;
         OUTCOME o = run(&p, cpu_of(set));
@@ -373,7 +374,7 @@ static void test_padding_alone(void)
 /* A logit that is no number makes the loss none, and its row is not correct. */
 static void test_not_a_number(void)
 {
-    EACH_SET(vocab, set) {
+    EACH_SET(vocab_loss, set) {
         PROBLEM p = biased_problem(2, 1100, 0);
         ((float *)p.bias.data)[1050] = NAN;
         memset(p.label.data, 0, tensor_bytes(&p.label));
@@ -388,14 +389,14 @@ static void test_memory(void)
 {
     const pod_choice how = {.cpu = pod_cpu_features()};
     for (int grad = 0; grad < 2; grad++) {
-        const pod_vocab_plan p = pod_vocab_plan_of(&how, (pod_vocab_shape){160, 30522, 768},
-                                                   POD_BF16, 0, true, grad == 1);
-        POD_CHECK(pod_vocab_scratch_bytes(&p) < (size_t)12 << 20, "%zu bytes",
-                  pod_vocab_scratch_bytes(&p));
+        const pod_vocab_loss_plan p = pod_vocab_loss_plan_of(
+            &how, (pod_vocab_loss_shape){160, 30522, 768}, POD_BF16, 0, true, grad == 1);
+        POD_CHECK(pod_vocab_loss_scratch_bytes(&p) < (size_t)12 << 20, "%zu bytes",
+                  pod_vocab_loss_scratch_bytes(&p));
     }
 }
 
-POD_TEST_SUITE("vocab", {"shapes", test_shapes}, {"equal_logits", test_equal_logits},
+POD_TEST_SUITE("vocab_loss", {"shapes", test_shapes}, {"equal_logits", test_equal_logits},
                {"ties", test_ties}, {"best_loss_is_0", test_best_loss_is_0},
                {"padding_alone", test_padding_alone}, {"not_a_number", test_not_a_number},
                {"memory", test_memory});

@@ -1,11 +1,11 @@
-/* Blocks of logits, plainly: what kernels/vocab/vocab.h says, in double, rounded at the end. */
+/* Blocks of logits, plainly: what kernels/vocab_loss/vocab_loss.h says, in double, rounded at the end. */
 #include <math.h>
 
 #include "kernels/base/element.h"
 #include "kernels/base/sets.h"
-#include "kernels/vocab/vocab.h"
+#include "kernels/vocab_loss/vocab_loss.h"
 
-static void vocab_fold(const pod_vocab_block *b, bool with_total, pod_vocab_row *row)
+static void vocab_fold(const pod_vocab_loss_block *b, bool with_total, pod_vocab_loss_row *row)
 {
     for (int64_t r = 0; r < b->rows; r++, row++)
         for (int64_t j = 0; j < b->cols; j++) {
@@ -21,7 +21,7 @@ static void vocab_fold(const pod_vocab_block *b, bool with_total, pod_vocab_row 
         }
 }
 
-static void vocab_slopes(const pod_vocab_block *b, const float *lse, const float *scale,
+static void vocab_slopes(const pod_vocab_loss_block *b, const float *lse, const float *scale,
                          float at_label, float elsewhere, pod_dtype t, void *out, double *sums)
 {
     for (int64_t r = 0; r < b->rows; r++)
@@ -36,6 +36,6 @@ static void vocab_slopes(const pod_vocab_block *b, const float *lse, const float
         }
 }
 
-const pod_vocab pod__vocab_ref = {"ref", 0, vocab_fold, vocab_slopes};
+const pod_vocab_loss pod__vocab_loss_ref = {"ref", 0, vocab_fold, vocab_slopes};
 
-POD_SETS_BF16(vocab)
+POD_SETS_BF16(vocab_loss)

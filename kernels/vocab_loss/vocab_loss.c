@@ -7,7 +7,7 @@
  *
  * Blocks of columns are the outer loop, so that a block of the table and of its gradient stays in
  * the cache for all rows. */
-#include "kernels/vocab/vocab.h"
+#include "kernels/vocab_loss/vocab_loss.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,11 +20,11 @@
 /* A block of logits has at most 2 MiB. */
 enum { MAX_ROWS = 512, COLS_MULTIPLE = 32, ALIGN = 64 };
 
-static int64_t n_row_blocks(const pod_vocab_plan *p)
+static int64_t n_row_blocks(const pod_vocab_loss_plan *p)
 {
     return pod_div_up(p->shape.rows, p->block_rows);
 }
-static int64_t n_col_blocks(const pod_vocab_plan *p)
+static int64_t n_col_blocks(const pod_vocab_loss_plan *p)
 {
     return pod_div_up(p->shape.vocab, p->block_cols);
 }
@@ -36,19 +36,19 @@ static int64_t block_of(int64_t count, int64_t most, int64_t multiple)
     return pod_min(pod_round_up(pod_max(pod_div_up(count, n), 1), multiple), most);
 }
 
-static pod_gemm_call product_of(const pod_vocab_plan *p, int which, int64_t rows, int64_t cols)
+static pod_gemm_call product_of(const pod_vocab_loss_plan *p, int which, int64_t rows, int64_t cols)
 {
     const int64_t h = p->shape.hidden;
     pod_gemm_call c = {.n_batch = 1, .ab_dtype = (pod_dtype)p->dtype, .c_dtype = POD_F32};
     switch (which) {
-    case POD_VOCAB_LOGITS: /* h table^T */
+    case POD_VOCAB_LOSS_LOGITS: /* h table^T */
         c.shape = (pod_gemm_shape){rows, cols, h};
         c.trans_b = true;
         c.lda = c.ldb = h;
         c.ldc = cols;
         c.fused = p->with_bias ? POD_GEMM_BIAS : 0;
         return c;
-    case POD_VOCAB_DH: /* dlogit table */
+    case POD_VOCAB_LOSS_DH: /* dlogit table */
         c.shape = (pod_gemm_shape){rows, h, cols};
         c.lda = cols;
         c.ldb = c.ldc = h;
@@ -68,32 +68,34 @@ static int64_t size_at(int64_t count, int64_t block, int64_t i)
     return pod_min(block, count - i * block);
 }
 
-static int64_t rows_of(const pod_vocab_plan *p, bool is_last)
+static int64_t rows_of(const pod_vocab_loss_plan *p, bool is_last)
 {
     return is_last ? size_at(p->shape.rows, p->block_rows, pod_max(n_row_blocks(p) - 1, 0))
                    : p->block_rows;
 }
-static int64_t cols_of(const pod_vocab_plan *p, bool is_last)
+static int64_t cols_of(const pod_vocab_loss_plan *p, bool is_last)
 {
     return is_last ? size_at(p->shape.vocab, p->block_cols, n_col_blocks(p) - 1) : p->block_cols;
 }
 
-pod_vocab_plan pod_vocab_plan_of(const pod_choice *how, pod_vocab_shape shape, pod_dtype t,
-                                 float smoothing, bool with_bias, bool is_grad)
+pod_vocab_loss_plan pod_vocab_loss_plan_of(const pod_choice *how, pod_vocab_loss_shape shape,
+                                           pod_dtype t, float smoothing, bool with_bias,
+                                           bool is_grad)
 {
-    pod_vocab_plan p = {.shape = shape,
-                        .block_rows = block_of(shape.rows, MAX_ROWS, 1),
-                        .block_cols = block_of(shape.vocab, POD_VOCAB_MAX_COLS, COLS_MULTIPLE),
-                        .smoothing = smoothing,
-                        .dtype = (int32_t)t,
-                        .with_bias = with_bias,
-                        .is_grad = is_grad};
+    pod_vocab_loss_plan p = {.shape = shape,
+                             .block_rows = block_of(shape.rows, MAX_ROWS, 1),
+                             .block_cols =
+                                 block_of(shape.vocab, POD_VOCAB_LOSS_MAX_COLS, COLS_MULTIPLE),
+                             .smoothing = smoothing,
+                             .dtype = (int32_t)t,
+                             .with_bias = with_bias,
+                             .is_grad = is_grad};
     POD_ASSERT(shape.vocab > (smoothing > 0 ? 1 : 0), "a vocabulary of %lld",
                (long long)shape.vocab);
-    while (pod_vocab_sets()[p.set] != pod_vocab_pick(how->cpu)) p.set++;
+    while (pod_vocab_loss_sets()[p.set] != pod_vocab_loss_pick(how->cpu)) p.set++;
     int n;
     const pod_gemm_kernel *const first = pod_gemm_kernels(&n);
-    for (int i = 0; i < 4 * POD_VOCAB_N_PRODUCTS; i++) {
+    for (int i = 0; i < 4 * POD_VOCAB_LOSS_N_PRODUCTS; i++) {
         const int which = i / 4, last_rows = i / 2 % 2, last_cols = i % 2;
         const pod_gemm_call c =
             product_of(&p, which, rows_of(&p, last_rows), cols_of(&p, last_cols));
@@ -109,11 +111,11 @@ typedef struct layout {
     size_t product, logits, slopes, dh, rows, sums, end;
 } layout;
 
-static size_t product_bytes(const pod_vocab_plan *p)
+static size_t product_bytes(const pod_vocab_loss_plan *p)
 {
     size_t most = 0;
     int n;
-    for (int i = 0; i < 4 * POD_VOCAB_N_PRODUCTS; i++) {
+    for (int i = 0; i < 4 * POD_VOCAB_LOSS_N_PRODUCTS; i++) {
         const int which = i / 4, last_rows = i / 2 % 2, last_cols = i % 2;
         const pod_gemm_call c = product_of(p, which, rows_of(p, last_rows), cols_of(p, last_cols));
         const size_t bytes =
@@ -124,7 +126,7 @@ static size_t product_bytes(const pod_vocab_plan *p)
     return most;
 }
 
-static layout layout_of(const pod_vocab_plan *p)
+static layout layout_of(const pod_vocab_loss_plan *p)
 {
     const int64_t block = p->block_rows * p->block_cols, rows = p->shape.rows;
     const bool keeps_dh = p->is_grad && p->dtype != POD_F32;
@@ -132,14 +134,15 @@ static layout layout_of(const pod_vocab_plan *p)
                             sizeof(float) * (size_t)block,
                             p->is_grad ? pod_dtype_bytes((pod_dtype)p->dtype) * (size_t)block : 0,
                             keeps_dh ? sizeof(float) * (size_t)(rows * p->shape.hidden) : 0,
-                            (p->is_grad ? sizeof(float) : sizeof(pod_vocab_row)) * (size_t)rows,
+                            (p->is_grad ? sizeof(float) : sizeof(pod_vocab_loss_row)) *
+                                (size_t)rows,
                             p->is_grad ? sizeof(double) * (size_t)p->block_cols : 0};
     size_t at[7] = {0};
     for (int i = 0; i < 6; i++) at[i + 1] = at[i] + (bytes[i] + ALIGN - 1) / ALIGN * ALIGN;
     return (layout){at[0], at[1], at[2], at[3], at[4], at[5], at[6]};
 }
 
-size_t pod_vocab_scratch_bytes(const pod_vocab_plan *p) { return layout_of(p).end; }
+size_t pod_vocab_loss_scratch_bytes(const pod_vocab_loss_plan *p) { return layout_of(p).end; }
 
 /* ---- blocks -------------------------------------------------------------------------------- */
 
@@ -149,7 +152,7 @@ typedef struct position {
     int last_rows, last_cols;
 } position;
 
-static position position_of(const pod_vocab_plan *p, int64_t row_block, int64_t col_block)
+static position position_of(const pod_vocab_loss_plan *p, int64_t row_block, int64_t col_block)
 {
     return (position){.row = row_block * p->block_rows,
                       .rows = size_at(p->shape.rows, p->block_rows, row_block),
@@ -159,7 +162,7 @@ static position position_of(const pod_vocab_plan *p, int64_t row_block, int64_t 
                       .last_cols = col_block == n_col_blocks(p) - 1};
 }
 
-static void multiply(const pod_vocab_plan *p, int which, const position *at, const void *a,
+static void multiply(const pod_vocab_loss_plan *p, int which, const position *at, const void *a,
                      const void *b, const float *bias, float *c, bool add, char *scratch)
 {
     int n;
@@ -173,37 +176,37 @@ static void multiply(const pod_vocab_plan *p, int which, const position *at, con
 }
 
 /* Computes the logits of a block. */
-static pod_vocab_block logits_of(const pod_vocab_plan *p, const pod_vocab_in *in,
-                                 const position *at, char *scratch)
+static pod_vocab_loss_block logits_of(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in,
+                                      const position *at, char *scratch)
 {
     const layout l = layout_of(p);
     const pod_dtype t = (pod_dtype)p->dtype;
     float *logits = (float *)(void *)(scratch + l.logits);
-    multiply(p, POD_VOCAB_LOGITS, at, pod_element_at(t, in->h, at->row * p->shape.hidden),
+    multiply(p, POD_VOCAB_LOSS_LOGITS, at, pod_element_at(t, in->h, at->row * p->shape.hidden),
              pod_element_at(t, in->table, at->col * p->shape.hidden),
              in->bias ? in->bias + at->col : NULL, logits, false, scratch + l.product);
-    return (pod_vocab_block){.rows = at->rows,
-                             .cols = at->cols,
-                             .first = at->col,
-                             .logits = logits,
-                             .label = in->label + at->row};
+    return (pod_vocab_loss_block){.rows = at->rows,
+                                  .cols = at->cols,
+                                  .first = at->col,
+                                  .logits = logits,
+                                  .label = in->label + at->row};
 }
 
 /* ---- loss ---------------------------------------------------------------------------------- */
 
-static double smoothed_elsewhere(const pod_vocab_plan *p)
+static double smoothed_elsewhere(const pod_vocab_loss_plan *p)
 {
     return p->smoothing > 0 ? (double)p->smoothing / (double)(p->shape.vocab - 1) : 0;
 }
 
 /* The entropy of a target. */
-static double entropy_of(const pod_vocab_plan *p)
+static double entropy_of(const pod_vocab_loss_plan *p)
 {
     const double s = (double)p->smoothing;
     return s > 0 ? -(1 - s) * log(1 - s) - s * log(smoothed_elsewhere(p)) : 0;
 }
 
-static double row_loss(const pod_vocab_plan *p, const pod_vocab_row *row, double lse)
+static double row_loss(const pod_vocab_loss_plan *p, const pod_vocab_loss_row *row, double lse)
 {
     const double s = (double)p->smoothing, label = (double)row->at_label;
     if (!(s > 0)) return lse - label;
@@ -212,18 +215,18 @@ static double row_loss(const pod_vocab_plan *p, const pod_vocab_row *row, double
 
 static bool is_padding(float weight) { return fpclassify(weight) == FP_ZERO; }
 
-void pod_vocab_loss(const pod_vocab_plan *p, const pod_vocab_in *in, float *loss, float *weight,
-                    float *correct, float *lse, void *scratch)
+void pod_vocab_loss_run(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in, float *loss,
+                        float *weight, float *correct, float *lse, void *scratch)
 {
-    const pod_vocab *set = pod_vocab_sets()[p->set];
-    pod_vocab_row *row = (pod_vocab_row *)(void *)((char *)scratch + layout_of(p).rows);
+    const pod_vocab_loss *set = pod_vocab_loss_sets()[p->set];
+    pod_vocab_loss_row *row = (pod_vocab_loss_row *)(void *)((char *)scratch + layout_of(p).rows);
     double loss_sum = 0, weight_sum = 0, correct_sum = 0;
     for (int64_t r = 0; r < p->shape.rows; r++)
-        row[r] = (pod_vocab_row){.max = -INFINITY, .best = -1};
+        row[r] = (pod_vocab_loss_row){.max = -INFINITY, .best = -1};
     for (int64_t j = 0; j < n_col_blocks(p); j++)
         for (int64_t i = 0; i < n_row_blocks(p); i++) {
             const position at = position_of(p, i, j);
-            const pod_vocab_block b = logits_of(p, in, &at, scratch);
+            const pod_vocab_loss_block b = logits_of(p, in, &at, scratch);
             set->fold(&b, p->smoothing > 0, row + at.row);
         }
     for (int64_t r = 0; r < p->shape.rows; r++) {
@@ -251,25 +254,26 @@ typedef struct grad_work {
     char *product;
 } grad_work;
 
-static void block_grad(const pod_vocab_plan *p, const pod_vocab_in *in, const float *lse,
+static void block_grad(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in, const float *lse,
                        const position *at, const grad_work *w, float *dtable, char *scratch)
 {
     const pod_dtype t = (pod_dtype)p->dtype;
     const int64_t h = p->shape.hidden;
-    const pod_vocab_block b = logits_of(p, in, at, scratch);
-    pod_vocab_sets()[p->set]->slopes(&b, lse + at->row, w->scale + at->row, 1 - p->smoothing,
-                                     (float)smoothed_elsewhere(p), t, w->slopes, w->sums);
-    multiply(p, POD_VOCAB_DH, at, w->slopes, pod_element_at(t, in->table, at->col * h), NULL,
+    const pod_vocab_loss_block b = logits_of(p, in, at, scratch);
+    pod_vocab_loss_sets()[p->set]->slopes(&b, lse + at->row, w->scale + at->row, 1 - p->smoothing,
+                                          (float)smoothed_elsewhere(p), t, w->slopes, w->sums);
+    multiply(p, POD_VOCAB_LOSS_DH, at, w->slopes, pod_element_at(t, in->table, at->col * h), NULL,
              w->dh + at->row * h, at->col > 0, w->product);
-    multiply(p, POD_VOCAB_DTABLE, at, w->slopes, pod_element_at(t, in->h, at->row * h), NULL,
+    multiply(p, POD_VOCAB_LOSS_DTABLE, at, w->slopes, pod_element_at(t, in->h, at->row * h), NULL,
              dtable + at->col * h, at->row > 0, w->product);
 }
 
-void pod_vocab_grad(const pod_vocab_plan *p, const pod_vocab_in *in, const float *lse, float d_loss,
-                    void *dh, float *dtable, float *dbias, void *scratch)
+void pod_vocab_loss_grad(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in,
+                         const float *lse, float d_loss, void *dh, float *dtable, float *dbias,
+                         void *scratch)
 {
     const layout l = layout_of(p);
-    const pod_vocab_shape s = p->shape;
+    const pod_vocab_loss_shape s = p->shape;
     const pod_dtype t = (pod_dtype)p->dtype;
     char *from = scratch;
     const grad_work w = {.slopes = from + l.slopes,

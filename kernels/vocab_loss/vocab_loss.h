@@ -25,8 +25,8 @@
  * A row of weight 0 is padding: it adds nothing if its h is finite, its gradient is 0, and its
  * label is not read. Other labels lie in [0, V); pod_embed_check refuses others where data comes in
  * (kernels/embed/embed.h). */
-#ifndef MINIPOD_KERNELS_VOCAB_VOCAB_H
-#define MINIPOD_KERNELS_VOCAB_VOCAB_H
+#ifndef MINIPOD_KERNELS_VOCAB_LOSS_VOCAB_LOSS_H
+#define MINIPOD_KERNELS_VOCAB_LOSS_VOCAB_LOSS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,75 +38,77 @@
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
-typedef struct pod_vocab_shape {
+typedef struct pod_vocab_loss_shape {
     int64_t rows, vocab, hidden; /* R, V, H; V is at least 1, and 2 with smoothing */
-} pod_vocab_shape;
+} pod_vocab_loss_shape;
 
-enum { POD_VOCAB_LOGITS, POD_VOCAB_DH, POD_VOCAB_DTABLE, POD_VOCAB_N_PRODUCTS };
+enum { POD_VOCAB_LOSS_LOGITS, POD_VOCAB_LOSS_DH, POD_VOCAB_LOSS_DTABLE, POD_VOCAB_LOSS_N_PRODUCTS };
 
 /* How a call is computed: a value without pointers and without padding. */
-typedef struct pod_vocab_plan {
-    pod_vocab_shape shape;
+typedef struct pod_vocab_loss_plan {
+    pod_vocab_loss_shape shape;
     int64_t block_rows, block_cols; /* of a block of logits; the last ones may be smaller */
     float smoothing;                /* in [0, 1) */
     int32_t dtype, with_bias, is_grad;
-    int32_t set; /* index in pod_vocab_sets */
+    int32_t set; /* index in pod_vocab_loss_sets */
     /* Index in pod_gemm_kernels: by product, in the last block of rows, in the last of columns. */
-    int32_t kernel[POD_VOCAB_N_PRODUCTS][2][2];
+    int32_t kernel[POD_VOCAB_LOSS_N_PRODUCTS][2][2];
     int32_t unused;
-} pod_vocab_plan;
+} pod_vocab_loss_plan;
 
-typedef struct pod_vocab_in {
+typedef struct pod_vocab_loss_in {
     const void *h, *table;
     const float *bias; /* NULL: none */
     const int32_t *label;
     const float *weight;
-} pod_vocab_in;
+} pod_vocab_loss_in;
 
 /* Chooses blocks and kernels for the loss, or for its gradients. */
-pod_vocab_plan pod_vocab_plan_of(const pod_choice *how, pod_vocab_shape shape, pod_dtype t,
-                                 float smoothing, bool with_bias, bool is_grad);
-size_t pod_vocab_scratch_bytes(const pod_vocab_plan *p); /* aligned to 64; never R V */
+pod_vocab_loss_plan pod_vocab_loss_plan_of(const pod_choice *how, pod_vocab_loss_shape shape,
+                                           pod_dtype t, float smoothing, bool with_bias,
+                                           bool is_grad);
+size_t pod_vocab_loss_scratch_bytes(const pod_vocab_loss_plan *p); /* aligned to 64; never R V */
 
 /* lse (R) is for the gradients. */
-void pod_vocab_loss(const pod_vocab_plan *p, const pod_vocab_in *in, float *loss, float *weight,
-                    float *correct, float *lse, void *scratch);
+void pod_vocab_loss_run(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in, float *loss,
+                        float *weight, float *correct, float *lse, void *scratch);
 /* All rows of dtable and of dbias (V) are written; dbias also if there is no bias. */
-void pod_vocab_grad(const pod_vocab_plan *p, const pod_vocab_in *in, const float *lse, float d_loss,
-                    void *dh, float *dtable, float *dbias, void *scratch);
+void pod_vocab_loss_grad(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in,
+                         const float *lse, float d_loss, void *dh, float *dtable, float *dbias,
+                         void *scratch);
 
 /* ---- blocks, by instruction set ------------------------------------------------------------ */
 
-enum { POD_VOCAB_MAX_COLS = 1024 };
+enum { POD_VOCAB_LOSS_MAX_COLS = 1024 };
 
-typedef struct pod_vocab_block {
-    int64_t rows, cols;  /* cols <= POD_VOCAB_MAX_COLS */
+typedef struct pod_vocab_loss_block {
+    int64_t rows, cols;  /* cols <= POD_VOCAB_LOSS_MAX_COLS */
     int64_t first;       /* id of column 0 */
     const float *logits; /* (rows, cols) */
     const int32_t *label;
-} pod_vocab_block;
+} pod_vocab_loss_block;
 
 /* What is known of a row's logits so far; it begins with max = -inf, best = -1, all else 0. */
-typedef struct pod_vocab_row {
+typedef struct pod_vocab_loss_row {
     double sum;   /* of e^(logit - max) */
     double total; /* of the logits, if it is asked for */
     float max, at_label;
     int32_t best; /* the first id of the largest logit */
     int32_t unused;
-} pod_vocab_row;
+} pod_vocab_loss_row;
 
-typedef struct pod_vocab {
+typedef struct pod_vocab_loss {
     const char *name;
     uint32_t needs; /* POD_CPU_ bits */
-    void (*fold)(const pod_vocab_block *b, bool with_total, pod_vocab_row *row);
+    void (*fold)(const pod_vocab_loss_block *b, bool with_total, pod_vocab_loss_row *row);
     /* out[r,v] = scale[r] (e^(logit - lse[r]) - target), rounded to t, where the target is at_label
      * or elsewhere; 0 where scale[r] is 0. sums[v] (cols) += its sum over r before that rounding. */
-    void (*slopes)(const pod_vocab_block *b, const float *lse, const float *scale, float at_label,
-                   float elsewhere, pod_dtype t, void *out, double *sums);
-} pod_vocab;
+    void (*slopes)(const pod_vocab_loss_block *b, const float *lse, const float *scale,
+                   float at_label, float elsewhere, pod_dtype t, void *out, double *sums);
+} pod_vocab_loss;
 
 /* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
-const pod_vocab *const *pod_vocab_sets(void);
-const pod_vocab *pod_vocab_pick(uint32_t cpu);
+const pod_vocab_loss *const *pod_vocab_loss_sets(void);
+const pod_vocab_loss *pod_vocab_loss_pick(uint32_t cpu);
 
 #endif

@@ -1,10 +1,10 @@
-/* The loss over a vocabulary and its gradients, kernels/vocab, each set with the matmuls that its
+/* The loss over a vocabulary and its gradients, kernels/vocab_loss, each set with the matmuls that its
  * instructions allow; checked in a few rows and columns, because all logits would take seconds. */
 #include <math.h>
 
 #include "bench/kernels/vector.h"
 #include "kernels/base/cpu.h"
-#include "kernels/vocab/vocab.h"
+#include "kernels/vocab_loss/vocab_loss.h"
 
 typedef struct operands {
     pod_operand h, table, bias, label, weight, lse;
@@ -14,35 +14,36 @@ typedef struct operands {
 
 typedef struct call {
     operands *of;
-    pod_vocab_plan plan;
+    pod_vocab_loss_plan plan;
     void *scratch;
 } call;
 
-static pod_vocab_in in_at(const operands *o, int set)
+static pod_vocab_loss_in in_at(const operands *o, int set)
 {
-    return (pod_vocab_in){.h = pod_operand_at(&o->h, set),
-                          .table = pod_operand_at(&o->table, set),
-                          .bias = pod_operand_at(&o->bias, set),
-                          .label = pod_operand_at(&o->label, set),
-                          .weight = pod_operand_at(&o->weight, set)};
+    return (pod_vocab_loss_in){.h = pod_operand_at(&o->h, set),
+                               .table = pod_operand_at(&o->table, set),
+                               .bias = pod_operand_at(&o->bias, set),
+                               .label = pod_operand_at(&o->label, set),
+                               .weight = pod_operand_at(&o->weight, set)};
 }
 
 static void run_loss(const pod_contender *c, int set)
 {
     const call *x = c->call;
     operands *o = x->of;
-    const pod_vocab_in in = in_at(o, set);
-    pod_vocab_loss(&x->plan, &in, &o->loss, &o->sum, &o->correct, pod_operand_at(&o->lse, set),
-                   x->scratch);
+    const pod_vocab_loss_in in = in_at(o, set);
+    pod_vocab_loss_run(&x->plan, &in, &o->loss, &o->sum, &o->correct, pod_operand_at(&o->lse, set),
+                       x->scratch);
 }
 
 static void run_grad(const pod_contender *c, int set)
 {
     const call *x = c->call;
     const operands *o = x->of;
-    const pod_vocab_in in = in_at(o, set);
-    pod_vocab_grad(&x->plan, &in, pod_operand_at(&o->lse, set), 1, pod_operand_at(&o->dh, set),
-                   pod_operand_at(&o->dtable, set), pod_operand_at(&o->dbias, set), x->scratch);
+    const pod_vocab_loss_in in = in_at(o, set);
+    pod_vocab_loss_grad(&x->plan, &in, pod_operand_at(&o->lse, set), 1, pod_operand_at(&o->dh, set),
+                        pod_operand_at(&o->dtable, set), pod_operand_at(&o->dbias, set),
+                        x->scratch);
 }
 
 /* ---- right or wrong -------------------------------------------------------------------------- */
@@ -204,9 +205,10 @@ static pod_status make_call(const pod_kernels_plan *plan, pod_race *r, uint32_t 
     pod_choice how = pod_race_choice(plan);
     how.cpu = cpu;
     *out = (call){.of = r->operands,
-                  .plan = pod_vocab_plan_of(&how, (pod_vocab_shape){s.m, s.n, s.k},
-                                            r->problem.dtype, 0, true, is_grad)};
-    out->scratch = pod_arena_get(r->arena, POD_RACE_ALIGN, pod_vocab_scratch_bytes(&out->plan));
+                  .plan = pod_vocab_loss_plan_of(&how, (pod_vocab_loss_shape){s.m, s.n, s.k},
+                                                 r->problem.dtype, 0, true, is_grad)};
+    out->scratch =
+        pod_arena_get(r->arena, POD_RACE_ALIGN, pod_vocab_loss_scratch_bytes(&out->plan));
     return out->scratch ? POD_OK : POD_E_NOMEM;
 }
 
@@ -219,7 +221,7 @@ static pod_status fill_lse(const pod_kernels_plan *plan, pod_race *r)
     return POD_OK;
 }
 
-pod_status pod_race_vocab(const pod_kernels_plan *plan, pod_race *r)
+pod_status pod_race_vocab_loss(const pod_kernels_plan *plan, pod_race *r)
 {
     const bool is_grad = r->problem.function == 1;
     const char *name;
@@ -229,7 +231,7 @@ pod_status pod_race_vocab(const pod_kernels_plan *plan, pod_race *r)
     if (!o) return POD_E_NOMEM;
     POD_TRY(make_operands(r, o));
     if (is_grad) POD_TRY(fill_lse(plan, r));
-    for (int i = 0; pod_vector_set(POD_FAMILY_vocab, i, &name, &needs); i++) {
+    for (int i = 0; pod_vector_set(POD_FAMILY_vocab_loss, i, &name, &needs); i++) {
         const char *why_not = pod_cpu_why_not(needs);
         const bool is_picked = !why_not && !is_taken;
         is_taken = is_taken || is_picked;
