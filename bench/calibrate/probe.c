@@ -158,11 +158,11 @@ static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in
 {
     const pod_probe *p = ctx;
     const pod_value images = in->field[POD_FIELD_IMAGES];
-    if (pod_graph_failed(g)) return (pod_network_out){{0}};
+    if (pod_graph_failed(g)) return (pod_network_out){.logits = {0}};
     pod_value x = p->kind == POD_PROBE_DENSE ? dense_layers(g, p, images)
                                              : image_layers(g, p, images, in->draws);
     x = dense(g, "logits", x, in->data->n_classes);
-    return (pod_network_out){pod_cast(g, x, POD_F32)};
+    return (pod_network_out){.logits = pod_cast(g, x, POD_F32)};
 }
 
 /* ---- some steps of one ----------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "kernels/gemm/gemm.h"
 #include "runtime/core/words.h"
 #include "runtime/data/image_samples.h"
+#include "runtime/data/masked_pairs.h"
 
 /* ---- the network ---- */
 
@@ -17,9 +18,12 @@ enum {
 #define POD_MODEL(...) +1
 #include "models/models.def"
 #undef POD_MODEL
+#define POD_LANGUAGE(...) +1
+#include "models/languages.def"
+#undef POD_LANGUAGE
 };
 
-static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in *in)
+static pod_network_out build_images(const void *ctx, pod_graph *g, const pod_network_in *in)
 {
     const pod_network_choice *choice = ctx;
     const pod_setup *s = choice->setup;
@@ -34,16 +38,37 @@ static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in
                            .width = s->width,
                            .depth = s->depth};
     const pod_value images = in->field[POD_FIELD_IMAGES];
-    return (pod_network_out){choice->model->build(g, choice->model->param, images, &args)};
+    return (pod_network_out){.logits =
+                                 choice->model->build(g, choice->model->param, images, &args)};
+}
+
+static pod_network_out build_language(const void *ctx, pod_graph *g, const pod_network_in *in)
+{
+    const pod_network_choice *choice = ctx;
+    const pod_setup *s = choice->setup;
+    const pod_language *model = choice->language;
+    const pod_language_in read = {.ids = in->field[POD_FIELD_IDS],
+                                  .segments = in->field[POD_FIELD_SEGMENTS],
+                                  .lengths = in->field[POD_FIELD_LENGTHS],
+                                  .places = in->field[POD_FIELD_PLACES]};
+    const pod_language_args args = {.n_tokens = in->data->n_tokens,
+                                    .travel = s->precision,
+                                    .bf16_products = s->bf16_products,
+                                    .draws = in->draws,
+                                    .dropout = s->dropout};
+    const pod_language_out y = model->build(g, &model->size, &read, &args);
+    return (pod_network_out){.hidden = y.hidden, .table = y.table, .bias = y.bias, .next = y.next};
 }
 
 static pod_status fail_unknown(const char *name)
 {
-    int n;
+    int n, n_languages;
     const pod_model *models = pod_models(&n);
+    const pod_language *languages = pod_languages(&n_languages);
     const char *names[N_MODELS];
     for (int i = 0; i < n; i++) names[i] = models[i].name;
-    const char *near = pod_nearest_name(name, names, n);
+    for (int i = 0; i < n_languages; i++) names[n + i] = languages[i].name;
+    const char *near = pod_nearest_name(name, names, N_MODELS);
     if (near)
         return pod_fail(POD_E_INVALID, "model: there is no '%s'; did you mean %s?", name, near);
     return pod_fail(POD_E_INVALID,
@@ -53,24 +78,35 @@ static pod_status fail_unknown(const char *name)
 /* What says no more than what every model does is taken by all. */
 static pod_status check_scaling(const pod_model *model, const pod_setup *s)
 {
+    const bool has_dropout = model == NULL;
     const char *given = s->width != 0 && s->width != 1        ? "width"
                         : s->depth != 0 && s->depth != 1      ? "depth"
-                        : s->dropout > 0                      ? "dropout"
+                        : s->dropout > 0 && !has_dropout      ? "dropout"
                         : s->survival >= 0 && s->survival < 1 ? "survival"
                                                               : NULL;
-    if (model->scales || !given) return POD_OK;
-    return pod_fail(POD_E_INVALID, "%s: of EfficientNets, found --model %s", given, model->name);
+    if ((model && model->scales) || !given) return POD_OK;
+    return pod_fail(POD_E_INVALID, "%s: of EfficientNets, found --model %s", given, s->model);
 }
 
-pod_status pod_network_choose(const pod_setup *s, pod_network_choice *choice, pod_network *out)
+pod_status pod_network_choose(pod_setup *s, pod_network_choice *choice, pod_network *out)
 {
     const pod_model *model = pod_model_find(s->model);
-    if (!model) return fail_unknown(s->model);
+    const pod_language *language = pod_language_find(s->model);
+    if (!model && !language) return fail_unknown(s->model);
     POD_TRY(check_scaling(model, s));
-    *choice = (pod_network_choice){.model = model, .setup = s};
-    *out = (pod_network){
-        .name = model->name, .task = &pod_task_image_classification, .build = build, .ctx = choice};
+    *choice = (pod_network_choice){.model = model, .language = language, .setup = s};
+    *out = (pod_network){.name = s->model,
+                         .task =
+                             model ? &pod_task_image_classification : pod_task_find(language->task),
+                         .build = model ? build_images : build_language,
+                         .ctx = choice};
+    if (!*s->data) s->data = out->task->default_data;
     return POD_OK;
+}
+
+const char *pod_network_about(const pod_network_choice *choice)
+{
+    return choice->model ? choice->model->about : choice->language->about;
 }
 
 /* ---- kernels and rates ---- */

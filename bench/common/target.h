@@ -4,6 +4,7 @@
 #define MINIPOD_BENCH_COMMON_TARGET_H
 
 #include "collectives/exec/comm.h"
+#include "models/language.h"
 #include "models/model.h"
 #include "runtime/config/config.h"
 #include "runtime/machine/machine.h"
@@ -11,14 +12,16 @@
 #include "runtime/task/network.h"
 
 typedef struct pod_network_choice { /* context of the network's builder */
-    const pod_model *model;
+    const pod_model *model;         /* of images, or NULL */
+    const pod_language *language;   /* else */
     const pod_setup *setup;
 } pod_network_choice;
 
-/* Fails with E_INVALID, naming the nearest model, if the setup's model is not in the table.
- * `choice` and the setup must outlive the network, at the same address. */
-POD_MUST pod_status pod_network_choose(const pod_setup *s, pod_network_choice *choice,
-                                       pod_network *out);
+/* Finds the setup's model, and fills in its data, where they are not given. Fails with E_INVALID,
+ * naming the nearest model, if there is none of that name. `choice` and the setup must outlive the
+ * network, at the same address. */
+POD_MUST pod_status pod_network_choose(pod_setup *s, pod_network_choice *choice, pod_network *out);
+const char *pod_network_about(const pod_network_choice *choice); /* one line, with its source */
 
 /* Loads the machine file of --machine on rank 0 and sends it to all ranks. Collective. Fails with
  * E_INVALID for a pod, on which only simulations run, and as pod_machine_load does. */

@@ -87,7 +87,7 @@ static pod_status print_layers(const pod_planned *r, const layers *l)
 {
     pod_table *t;
     POD_TRY(pod_table_create(POD_COLUMNS(layer_columns), &t));
-    pod_table_note(t, "%s: %s", r->net.name, r->choice.model->about);
+    pod_table_note(t, "%s: %s", r->net.name, pod_network_about(&r->choice));
     pod_table_note(t, "images %" PRId64 "x%" PRId64 "x%" PRId64 ", %d classes (%s)", r->data.height,
                    r->data.width, r->data.channels, r->data.n_classes, pod_planned_source(r));
     pod_table_note(t, "multiply-adds of one image, forward, in products and convolutions");

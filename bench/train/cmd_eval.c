@@ -66,7 +66,7 @@ static pod_status open_data(job *j)
 
 static pod_status open_own(job *j)
 {
-    const pod_setup *s = &j->setup;
+    pod_setup *s = &j->setup;
     POD_TRY(pod_setup_to_evaluate(j->config, pod_comm_size(j->call->comm),
                                   pod_comm_node_size(j->call->comm), j->arena, &j->setup));
     POD_TRY(pod_network_choose(s, &j->choice, &j->network));
@@ -75,11 +75,11 @@ static pod_status open_own(job *j)
     POD_TRY(open_data(j));
     const int rank = pod_comm_rank(j->call->comm), size = pod_comm_size(j->call->comm);
     const pod_dataset_info seen = pod_setup_seen(s, &j->data->info);
-    const pod_setup eval = pod_setup_evaluation(s, seen.n_samples[POD_SPLIT_TEST]);
+    POD_TRY(j->network.task->samples(s, j->data, false, j->arena, &j->samples));
+    const pod_setup eval = pod_setup_evaluation(s, j->samples.n);
     POD_TRY(pod_network_compile(&j->network, &eval, &seen, false, &host, j->arena, &j->program));
     POD_TRY(pod_store_create(j->program, rank, s->seed, &j->store));
     const pod_loader_options batches = pod_setup_loader(&eval, false, rank, size);
-    POD_TRY(j->network.task->samples(s, j->data, false, j->arena, &j->samples));
     return pod_loader_open(&j->samples, &batches, &j->loader);
 }
 
@@ -115,8 +115,8 @@ static pod_status evaluate(job *j)
     POD_TRY(open_predictions(j));
     pod_time begin = pod_clock_now(&j->call->clock);
     const pod_feed feed = pod_feed_of(j->exec, j->program, j->loader, &j->samples.form);
-    POD_TRY(pod_evaluate(j->network.task, &feed, j->data->info.n_samples[POD_SPLIT_TEST], comm,
-                         j->from.step, j->predictions, &j->result));
+    POD_TRY(pod_evaluate(j->network.task, &feed, j->samples.n, comm, j->from.step, j->predictions,
+                         &j->result));
     if (j->data->is_unlabelled) j->result.loss = j->result.metric[0] = (double)NAN;
     j->seconds = pod_time_seconds(pod_clock_now(&j->call->clock) - begin);
     return close_predictions(j);

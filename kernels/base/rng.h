@@ -16,7 +16,10 @@ typedef enum pod_stream {
     POD_STREAM_GLYPHS,
     POD_STREAM_TEST,
     POD_STREAM_NOISE,
-    POD_STREAM_NODES
+    POD_STREAM_NODES,
+    POD_STREAM_PAIRS,
+    POD_STREAM_MASKS,
+    POD_STREAM_PHRASES
 } pod_stream;
 
 typedef struct pod_place { /* coordinates; unused fields are 0 */

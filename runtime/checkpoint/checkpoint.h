@@ -23,6 +23,7 @@
  *   mean, std                  numbers (channels), by which images were normalized
  *   class_names                strings, by number of the class; an array /class_names if they are
  *                              too many for an attribute
+ *   vocabulary_hash            string: of the tokens of a text, 16 hexadecimal digits; 0: no text
  *   mesh, ranks                string, integer: of the run that wrote it
  *   settings, picks            strings, by line: `option = value`, `op = kernel or algorithm`
  *   fingerprint                string: of the program, 16 hexadecimal digits

@@ -32,6 +32,7 @@ static const struct key {
     {"settings", TEXT, AT(settings), false},
     {"picks", TEXT, AT(picks), false},
     {"class_names", SET, AT(set), true},
+    {"vocabulary_hash", HEX, AT(set.vocabulary_hash), true},
     {"fingerprint", HEX, AT(fingerprint), false},
 #undef AT
 };

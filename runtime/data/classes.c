@@ -40,6 +40,11 @@ pod_status pod_dataset_as_trained(pod_dataset *d, const char *spec, bool is_same
 {
     pod_dataset_info *own = &d->info;
     int first;
+    if (trained->vocabulary_hash && own->vocabulary_hash != trained->vocabulary_hash)
+        return pod_fail(POD_E_MISMATCH,
+                        "%s: its vocabulary is not the one of training: import the text with the "
+                        "same --vocab",
+                        spec);
     if (trained->n_classes == 0) return POD_OK;
     int32_t *class_of = POD_ARENA_NEW(d->arena, int32_t, own->n_classes);
     if (!class_of) return POD_E_NOMEM;

@@ -20,7 +20,8 @@ typedef enum pod_class_match {
 pod_class_match pod_classes_match(int n, const char *const name[], int n_trained,
                                   const char *const trained[], int32_t class_of[], int *first);
 
-/* Adapts `d`, opened as `spec`, to a network that was trained on `trained`: renumbers its classes
+/* Adapts `d`, opened as `spec`, to a network that was trained on `trained`. A text has the same
+ * vocabulary, else E_MISMATCH. Of images it renumbers its classes
  * by name as in training, and sets its mean and std to those of training. POD_CLASSES_REORDERED is
  * a line in `log`; with POD_CLASSES_RENAMED classes keep their numbers, with a warning;
  * POD_CLASSES_OTHER is E_MISMATCH, naming the first class. is_same: `d` is known to be the training

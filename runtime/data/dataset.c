@@ -10,11 +10,32 @@
 #include "kernels/base/parse.h"
 #include "runtime/data/glyphs.h"
 #include "runtime/data/inner.h"
+#include "runtime/data/phrases.h"
 
 pod_status pod_dataset_open(const char *spec, uint64_t seed, pod_dataset **out)
 {
     const pod_dataset_options options = {.cache_bytes = POD_DATASET_CACHE_BYTES};
     return pod_dataset_open_with(spec, seed, &options, out);
+}
+
+static pod_status open_phrases(const char *spec, uint64_t seed, const pod_alloc *alloc,
+                               pod_dataset **out)
+{
+    pod_phrases_options o = {0};
+    pod_text_set *text;
+    POD_TRY(pod_phrases_parse(spec, &o));
+    POD_TRY(pod_phrases_open(&o, seed, alloc, &text));
+    return pod__dataset_of_text(text, alloc, out);
+}
+
+static pod_status open_file(const char *path, const pod_dataset_options *options, pod_dataset **out)
+{
+    bool is_text;
+    pod_text_set *text;
+    POD_TRY(pod_text_set_is(path, &is_text));
+    if (!is_text) return pod__dataset_open_h5(path, options, out);
+    POD_TRY(pod_text_set_open(path, options->cache_bytes, options->alloc, &text));
+    return pod__dataset_of_text(text, options->alloc, out);
 }
 
 pod_status pod_dataset_open_with(const char *spec, uint64_t seed,
@@ -25,7 +46,8 @@ pod_status pod_dataset_open_with(const char *spec, uint64_t seed,
         POD_TRY(pod_glyphs_parse(spec, &glyphs));
         return pod_glyphs_open(&glyphs, seed, options->alloc, out);
     }
-    return pod__dataset_open_h5(spec, options, out);
+    if (pod_phrases_is_spec(spec)) return open_phrases(spec, seed, options->alloc, out);
+    return open_file(spec, options, out);
 }
 
 void pod_dataset_close(pod_dataset *d)
@@ -82,6 +104,7 @@ pod_status pod_dataset_fingerprint(const pod_dataset *d, uint64_t *out)
 {
     enum { SEEN = 4 }; /* samples, evenly from the first on */
     const pod_dataset_info *info = &d->info;
+    if (d->text) return pod__text_fingerprint(d->text, out);
     const size_t bytes = (size_t)pod_dataset_sample_bytes(info);
     const int64_t sizes[] = {info->height,
                              info->width,

@@ -1,10 +1,12 @@
-/* A data set: a source of labelled images, behind one table of functions for all kinds of sources.
+/* A data set: a source of labelled images, behind one table of functions for all kinds of sources,
+ * or a text.
  *
  *   spec                     what
  *   F.h5                     an HDF5 file in the layout below
  *   glyphs[:HxWxC[:N+M]]     synthetic images (glyphs.h), drawn on the fly: N training, M test
+ *   phrases[:WORDS[:N+M]]    synthetic text (phrases.h) of N training and M test documents
  *
- * A sample has H x W pixels of C channels, 8 bits each, and a class 0 .. n_classes - 1. All samples
+ * An HDF5 file of text has the layout of text_set.h. A sample of images has H x W pixels of C channels, 8 bits each, and a class 0 .. n_classes - 1. All samples
  * of a set have the same size.
  *
  * Layout of the file, version 1 (doc/datasets.md). minipod_dataset and what follows it are
@@ -39,12 +41,18 @@ enum { POD_DATASET_VERSION = 1 };
 #define POD_DATASET_MAX_SAMPLE_BYTES ((int64_t)1 << 30)
 #define POD_DATASET_CACHE_BYTES      ((int64_t)4 << 30) /* cache_bytes of pod_dataset_open */
 
+typedef struct pod_text_set pod_text_set; /* text_set.h */
+
 typedef struct pod_dataset_info {
     const char *name, *origin, *licence; /* "" when not known */
-    int64_t n_samples[POD_N_SPLITS];     /* at least 1; training: 0 in dataset_images.h */
+    int64_t n_samples[POD_N_SPLITS];     /* at least 1; training: 0 in dataset_images.h; of a
+                                            text: rows */
     int64_t height, width, channels;
     int n_classes;
     const char *const *class_names; /* (n_classes) */
+    int32_t n_tokens;               /* of the vocabulary of a text; then all of images is 0 */
+    uint64_t vocabulary_hash;       /* of its tokens, in order; 0: unknown */
+    int64_t text_bytes;             /* of the ids of a text in memory */
     const double *mean, *std;       /* (C), of the training pixels scaled to [0, 1]; std > 0 */
 } pod_dataset_info;
 
@@ -67,6 +75,7 @@ struct pod_dataset {
     pod_dataset_info info;
     const int32_t *class_of; /* by stored label: the class; NULL: the label itself (classes.h) */
     bool is_unlabelled;      /* all labels are 0 and mean nothing; use predictions only */
+    pod_text_set *text;      /* NULL: images; else nothing below reads the set but fingerprint */
     pod_arena *arena;        /* holds the data set itself and all that it owns */
 };
 

@@ -9,6 +9,13 @@
 POD_MUST pod_status pod__dataset_open_h5(const char *path, const pod_dataset_options *options,
                                          pod_dataset **out);
 
+/* Makes a data set of a text, which it takes over, also if it fails. E_NOMEM. */
+POD_MUST pod_status pod__dataset_of_text(pod_text_set *t, const pod_alloc *alloc,
+                                         pod_dataset **out);
+/* As pod_dataset_fingerprint: of the vocabulary, all lengths, and the ids of four rows of each field
+ * and split. */
+POD_MUST pod_status pod__text_fingerprint(const pod_text_set *t, uint64_t *out);
+
 /* Names n classes by the numbers first, first + 1, ... E_NOMEM. */
 POD_MUST pod_status pod__dataset_number_classes(pod_dataset_info *info, int32_t first, int n,
                                                 pod_arena *a);

@@ -144,6 +144,14 @@ static pod_status read_offsets(pod_text_set *t, const char *name, int64_t *n, co
     return POD_OK;
 }
 
+static int64_t longest_of(const int64_t offset[], int64_t n_rows)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < n_rows; i++)
+        if (offset[i + 1] - offset[i] > longest) longest = offset[i + 1] - offset[i];
+    return longest;
+}
+
 static pod_status open_column(pod_text_set *t, int split, int field)
 {
     pod_text_info *info = &t->info;
@@ -162,9 +170,7 @@ static pod_status open_column(pod_text_set *t, int split, int field)
         return pod_fail(POD_E_FORMAT,
                         "%s: dataset '%s' has %" PRId64 " values, its offsets end at %" PRId64,
                         t->file.path, c->values.name, c->values.dim[0], c->offset[n]);
-    for (int64_t i = 0; i < n; i++)
-        if (c->offset[i + 1] - c->offset[i] > info->longest[split][field])
-            info->longest[split][field] = c->offset[i + 1] - c->offset[i];
+    info->longest[split][field] = longest_of(c->offset, n);
     return POD_OK;
 }
 
@@ -291,6 +297,28 @@ pod_status pod_text_set_open(const char *path, int64_t cache_bytes, const pod_al
     const pod_status s = open_in(arena, path, cache_bytes, out);
     if (s != POD_OK) pod_arena_destroy(arena);
     return s;
+}
+
+pod_status pod_text_set_make(const pod_text_info *info, const pod_text_arrays split[POD_N_SPLITS],
+                             pod_arena *arena, pod_text_set **out)
+{
+    pod_text_set *t = POD_ARENA_NEW(arena, pod_text_set, 1);
+    if (!t) return POD_E_NOMEM;
+    t->arena = arena;
+    t->info = *info;
+    for (int s = 0; s < POD_N_SPLITS; s++) {
+        t->info.n_rows[s] = split[s].n_rows;
+        t->info.n_documents[s] = split[s].n_documents;
+        t->document[s] = split[s].document;
+        for (int f = 0; f < info->n_fields; f++) {
+            const int64_t *offset = split[s].offset[f];
+            t->column[s][f] = (column){.offset = offset, .id = split[s].id[f]};
+            t->info.n_tokens[s][f] = offset[split[s].n_rows];
+            t->info.longest[s][f] = longest_of(offset, split[s].n_rows);
+        }
+    }
+    *out = t;
+    return POD_OK;
 }
 
 pod_status pod_text_set_is(const char *path, bool *out)

@@ -40,8 +40,6 @@ typedef struct pod_text_info {
     int64_t longest[POD_N_SPLITS][POD_TEXT_MAX_FIELDS]; /* tokens of the longest row */
 } pod_text_info;
 
-typedef struct pod_text_set pod_text_set;
-
 /* Returns whether the file has this layout. E_IO, E_FORMAT if it cannot be read. */
 POD_MUST pod_status pod_text_set_is(const char *path, bool *out);
 
@@ -49,6 +47,19 @@ POD_MUST pod_status pod_text_set_is(const char *path, bool *out);
  * cache_bytes, else each read goes to the file. alloc NULL: pod_alloc_default. E_IO; E_FORMAT, which
  * names the file and the array, also for a file of images; E_NOMEM. */
 POD_MUST pod_status pod_text_set_open(const char *path, int64_t cache_bytes, const pod_alloc *alloc,
+                                      pod_text_set **out);
+/* The arrays of a split in memory, as in the layout above. */
+typedef struct pod_text_arrays {
+    int64_t n_rows, n_documents;
+    const int64_t *offset[POD_TEXT_MAX_FIELDS]; /* (n_rows + 1) */
+    const int32_t *id[POD_TEXT_MAX_FIELDS];
+    const int64_t *document; /* (n_documents + 1), or NULL */
+} pod_text_arrays;
+
+/* Makes a set of arrays in memory, which are as a file must be; counts in `info` are computed. All
+ * of it lives in the arena, which the set owns if this succeeds. E_NOMEM. */
+POD_MUST pod_status pod_text_set_make(const pod_text_info *info,
+                                      const pod_text_arrays split[POD_N_SPLITS], pod_arena *arena,
                                       pod_text_set **out);
 void pod_text_set_close(pod_text_set *t); /* NULL is allowed */
 const pod_text_info *pod_text_set_info(const pod_text_set *t);

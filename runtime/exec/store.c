@@ -25,6 +25,14 @@ static float init_scale(const pod_init *init, const pod_shape *shape)
     return sqrtf(2.0f * init->scale / (float)fan_in);
 }
 
+static float draw_truncated(pod_rng *rng)
+{
+    float x;
+    do x = pod_rng_normal(rng);
+    while (fabsf(x) > 2);
+    return x;
+}
+
 static void init_variable(const pod_program_variable *v, uint64_t seed, int64_t count, float *data)
 {
     const float scale = init_scale(&v->init, &v->type.shape);
@@ -36,6 +44,7 @@ static void init_variable(const pod_program_variable *v, uint64_t seed, int64_t 
         case POD_INIT_ONE: data[i] = 1.0f; break;
         case POD_INIT_HE:
         case POD_INIT_NORMAL: data[i] = scale * pod_rng_normal(&rng); break;
+        case POD_INIT_TRUNCATED: data[i] = scale * draw_truncated(&rng); break;
         case POD_INIT_UNIFORM: data[i] = scale * (2.0f * pod_rng_uniform(&rng) - 1.0f); break;
         }
     }

@@ -45,12 +45,14 @@ typedef struct pod_value_info {
 } pod_value_info;
 
 /* HE: normal with variance 2 scale / fan-in (He et al., 2015); fan-in is R S C of filters (K, R, S,
- * C) and the rows of a matrix. NORMAL: standard deviation `scale`. UNIFORM: in [-scale, scale). */
+ * C) and the rows of a matrix. NORMAL: standard deviation `scale`. TRUNCATED: the same, drawn again
+ * beyond two deviations. UNIFORM: in [-scale, scale). */
 typedef enum pod_init_kind {
     POD_INIT_ZERO,
     POD_INIT_ONE,
     POD_INIT_HE,
     POD_INIT_NORMAL,
+    POD_INIT_TRUNCATED,
     POD_INIT_UNIFORM
 } pod_init_kind;
 typedef struct pod_init {

@@ -5,14 +5,20 @@
 
 enum { LOSS, CORRECT, N_SUMS };
 
-static pod_form form(const pod_dataset_info *data)
+static pod_form form(const pod_setup *s, const pod_dataset_info *data)
 {
+    (void)s;
     return pod_image_form(data->height, data->width, data->channels);
 }
 
 static pod_status samples(const pod_setup *s, const pod_dataset *d, bool train, pod_arena *a,
                           pod_samples *out)
 {
+    if (d->text)
+        return pod_fail(POD_E_INVALID,
+                        "%s: has text, image-classification needs images and labels: a language "
+                        "model such as --model bert-tiny reads it",
+                        d->info.name);
     const pod_image_view view = {.augment = train ? s->augment : (pod_augment){0},
                                  .seed = s->seed,
                                  .height = s->image_height,
@@ -58,10 +64,12 @@ static double measure(const double sum[], int64_t n_samples, double metric[])
 const pod_task pod_task_image_classification = {
     .name = "image-classification",
     .mlperf = "resnet",
+    .default_data = "glyphs",
     .n_metrics = 1,
     .metric = {{"accuracy", false}},
     .n_sums = N_SUMS,
     .sum = {"loss", "correct"},
+    .mean_over = POD_NO_FIELD,
     .form = form,
     .samples = samples,
     .build = build,

@@ -32,7 +32,7 @@ pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
     pod_graph *g;
     POD_TRY(pod_graph_create(arena, &g));
     const pod_task *task = net->task;
-    const pod_form form = task->form(data);
+    const pod_form form = task->form(s, data);
     pod_network_in in = {.data = data, .train = train};
     pod_value sum[POD_MAX_SUMS + 1] = {0};
     for (int i = 0; i < form.n_fields; i++) in.field[i] = input(g, s, &form.field[i]);

@@ -15,7 +15,7 @@
 #include "runtime/passes/passes.h"
 
 typedef struct pod_setup {
-    const char *model, *data; /* borrowed from the configuration */
+    const char *model, *data; /* borrowed; data "": that of the task */
     uint64_t seed;
     int64_t batch;              /* global */
     pod_compile_args compile;   /* its target is set by pod_network_compile */
@@ -28,6 +28,8 @@ typedef struct pod_setup {
     float bn_momentum, bn_epsilon, label_smoothing;
     int64_t image_height, image_width; /* size that the network sees; 0: the stored size */
     pod_augment augment;
+    int64_t seq_len, max_masked; /* tokens of a sequence; the most that are masked in one */
+    int static_masks;            /* passes over a text that repeat; 0: each epoch is masked anew */
     int prefetch, input_threads;
     int64_t data_cache_bytes;
 

@@ -27,6 +27,9 @@ typedef struct pod_network_in {
 
 typedef struct pod_network_out {
     pod_value logits; /* image-classification: (N, n_classes) float32 */
+    /* masked-lm: for each place (N, M, H), and the table (V, H) and the bias (V) that project it
+     * onto the vocabulary; (N, 2) float32, logits of "follows" and "is random". */
+    pod_value hidden, table, bias, next;
 } pod_network_out;
 
 /* A network, passed as a function because the models are a layer above this one. */
@@ -37,20 +40,24 @@ typedef struct pod_network {
     const void *ctx;
 } pod_network;
 
-enum { POD_MAX_SUMS = 8 };
+enum { POD_MAX_SUMS = 8, POD_NO_FIELD = -1 };
 
 struct pod_task {
-    const char *name;   /* "image-classification" */
-    const char *mlperf; /* name of the benchmark in MLPerf's log */
+    const char *name;         /* "image-classification" */
+    const char *mlperf;       /* name of the benchmark in MLPerf's log */
+    const char *default_data; /* where no --data is given */
     int n_metrics;
     pod_metric metric[POD_MAX_METRICS]; /* the first is the target's */
     /* The programs' outputs, each summed over the batch. The first is the loss; in training it is
      * instead what is minimized. */
     int n_sums;
     const char *sum[POD_MAX_SUMS];
+    /* The field of weights, float32, by whose sum over the batch the loss is divided: in training
+     * they are fed divided by it. POD_NO_FIELD: the loss is a mean over samples. */
+    int mean_over;
 
     /* `data` is the data set as the network sees it (pod_setup_seen). */
-    pod_form (*form)(const pod_dataset_info *data);
+    pod_form (*form)(const pod_setup *s, const pod_dataset_info *data);
     pod_status (*samples)(const pod_setup *s, const pod_dataset *d, bool train, pod_arena *a,
                           pod_samples *out);
     /* Calls the network and appends the sums, in order; with reads_logits (setup.h) in evaluation

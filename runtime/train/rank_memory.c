@@ -7,6 +7,8 @@ static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 size_t pod_rank_memory_kept(const pod_setup *s, const pod_dataset_info *stored)
 {
     if (pod_glyphs_is_spec(s->data)) return 0;
+    if (stored->n_tokens > 0)
+        return stored->text_bytes <= s->data_cache_bytes ? (size_t)stored->text_bytes : 0;
     const int64_t rows = s->data_cache_bytes / pod_dataset_sample_bytes(stored);
     const int64_t n_train = stored->n_samples[POD_SPLIT_TRAIN],
                   n_test = stored->n_samples[POD_SPLIT_TEST];
@@ -23,12 +25,11 @@ static size_t batches_of(const pod_setup *s, const pod_form *form)
 }
 
 pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_task *task,
-                                   const pod_dataset_info *stored, const pod_program *train,
-                                   const pod_program *eval)
+                                   const pod_dataset_info *stored, int64_t n_test,
+                                   const pod_program *train, const pod_program *eval)
 {
     const pod_dataset_info seen = pod_setup_seen(s, stored);
-    const pod_form form = task->form(&seen);
-    const int64_t n_test = stored->n_samples[POD_SPLIT_TEST];
+    const pod_form form = task->form(s, &seen);
     const pod_setup test = n_test > 0 ? pod_setup_evaluation(s, n_test) : *s;
     return (pod_rank_memory){
         .step = larger(train->step_bytes, eval ? eval->step_bytes : 0),

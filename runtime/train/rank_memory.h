@@ -12,17 +12,17 @@ typedef struct pod_rank_memory { /* bytes */
                                     share them */
     size_t store;                /* weights and states */
     size_t batches;              /* prefetched, of the training and the evaluation loader */
-    size_t data;                 /* pixels of the data set in memory */
+    size_t data;                 /* pixels or ids of the data set in memory */
 } pod_rank_memory;
 
-/* Returns the bytes of pixels that a rank keeps in memory: all of a file, or 0 if they exceed
+/* Returns the bytes of pixels or ids that a rank keeps in memory: all of a file, or 0 if they exceed
  * --data-cache; 0 for glyphs. */
 size_t pod_rank_memory_kept(const pod_setup *s, const pod_dataset_info *stored);
 
-/* Computes the memory. `eval` NULL: the evaluation program needs no more than `train`. */
+/* Computes the memory; n_test samples are evaluated, 0: as many as a batch has. `eval` NULL: the evaluation program needs no more than `train`. */
 pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_task *task,
-                                   const pod_dataset_info *stored, const pod_program *train,
-                                   const pod_program *eval);
+                                   const pod_dataset_info *stored, int64_t n_test,
+                                   const pod_program *train, const pod_program *eval);
 size_t pod_rank_memory_total(const pod_rank_memory *m);
 
 #endif

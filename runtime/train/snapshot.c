@@ -95,13 +95,15 @@ pod_status pod_snapshot_origin(const char *path, pod_comm *comm, pod_arena *a,
     const pod_dataset_info *own = &found.set;
     struct {
         int64_t height, width, channels, text_bytes;
-        uint64_t fingerprint;
+        uint64_t fingerprint, vocabulary_hash;
         int n_classes;
-    } h = {own->height, own->width, own->channels, 0, found.data_fingerprint, own->n_classes};
+    } h = {own->height,          own->width,    own->channels, 0, found.data_fingerprint,
+           own->vocabulary_hash, own->n_classes};
     for (int i = 0; i < h.n_classes; i++) h.text_bytes += (int64_t)strlen(own->class_names[i]) + 1;
     pod_comm_broadcast(comm, 0, &h, sizeof h);
     *fingerprint = h.fingerprint;
     *set = (pod_dataset_info){.height = h.height, .width = h.width, .channels = h.channels};
+    set->vocabulary_hash = h.vocabulary_hash;
     if (h.n_classes == 0) return POD_OK;
     double *stats = POD_ARENA_NEW(a, double, 2 * h.channels); /* means, then deviations */
     char *text = POD_ARENA_NEW(a, char, h.text_bytes);        /* names, each with its zero */

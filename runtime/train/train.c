@@ -47,6 +47,26 @@ static void draw(pod__trainer *t, int64_t step, const pod_batch *batch)
     }
 }
 
+/* The weights of this rank's samples, divided by their sum over the batch, as BERT's reference does
+ * it. */
+static pod_status divide_weights(pod__trainer *t, int64_t step, const pod_batch *batch)
+{
+    static const double epsilon = 1e-5;
+    const int field = t->args->network->task->mean_over;
+    if (field == POD_NO_FIELD) return POD_OK;
+    const int64_t n = pod_loader_local_batch(t->feed.loader) * t->weights_per_sample;
+    const float *weight = batch->field[field];
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (double)weight[i];
+    pod_comm_sum(t->args->comm, &sum, 1);
+    if (!(sum > 0))
+        return pod_fail(POD_E_INVALID, "%s: step %" PRId64 ": nothing in the batch is predicted",
+                        t->args->setup->data, step + 1);
+    for (int64_t i = 0; i < n; i++) t->weights[i] = (float)((double)weight[i] / (sum + epsilon));
+    pod_exec_feed(t->exec, t->feed.input[field], t->weights);
+    return POD_OK;
+}
+
 /* A step that failed is not done. */
 static void log_step(const pod__trainer *t, int64_t step, int64_t core_wait_ns, pod_status status)
 {
@@ -77,7 +97,8 @@ static pod_status train_step(pod__trainer *t, int64_t step)
     t->lr = (float)pod__train_lr_at(t, step);
     t->step_number = (float)(step + 1);
     draw(t, step, &batch);
-    pod_status status = pod_exec_step(t->exec, tl);
+    pod_status status = divide_weights(t, step, &batch);
+    if (status == POD_OK) status = pod_exec_step(t->exec, tl);
     pod_timeline_end_step(tl, pod__train_now(t));
     log_step(t, step, pod_core_wait_ns(&t->core_wait) - had_waited, status);
     pod__records_put_step(t);
@@ -129,8 +150,8 @@ static pod_status evaluate(pod__trainer *t, int64_t n_done)
     pod__records_tell_eval(t, "eval_start", pod_mllog_null(), n_done);
     const pod_time begin = pod__train_now(t);
     pod__train_begin_span(t, POD_JOB_EVAL);
-    pod_status status = pod_evaluate(task, &t->eval_feed, t->data->info.n_samples[POD_SPLIT_TEST],
-                                     a->comm, n_done, NULL, &r->last);
+    pod_status status = pod_evaluate(task, &t->eval_feed, t->samples[POD_SPLIT_TEST].n, a->comm,
+                                     n_done, NULL, &r->last);
     pod__train_end_span(t, POD_JOB_EVAL);
     pod_timeline_mark(r->timeline, POD_LANE_STEPS, POD_DEED_EVALUATION, n_done, begin,
                       pod__train_now(t));
@@ -299,12 +320,11 @@ static void announce(const pod__trainer *t)
 {
     const pod_setup *s = t->args->setup;
     const pod_schedule *r = &t->result->schedule;
-    const int64_t *n = t->data->info.n_samples;
     char mesh[POD_MESH_TEXT_BYTES];
     pod_log_say(t->args->log, POD_LOG_INFO,
                 "training %s on %s: %" PRId64 " samples, %" PRId64
                 " to test; mesh %s, batch %" PRId64 ", %" PRId64 " steps (%.4g epochs)%s",
-                s->model, s->data, n[POD_SPLIT_TRAIN], n[POD_SPLIT_TEST],
+                s->model, s->data, t->samples[POD_SPLIT_TRAIN].n, t->samples[POD_SPLIT_TEST].n,
                 pod_mesh_print(&s->compile.mesh, mesh, sizeof mesh), s->batch, r->n_steps,
                 pod_schedule_epochs(r, r->n_steps),
                 *t->args->guard->out ? "" : "; without --out nothing is kept");

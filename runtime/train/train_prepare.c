@@ -15,13 +15,15 @@ static pod_status open_data(pod__trainer *t)
                                          .n_readers = s->input_threads};
     POD_TRY(pod_dataset_open_with(s->data, s->seed, &options, &t->data));
     POD_TRY(pod_dataset_fingerprint(t->data, &t->data_fingerprint));
-    const pod_dataset_info *info = &t->data->info;
-    POD_TRY(
-        pod_setup_schedule(t->args->setup, info->n_samples[POD_SPLIT_TRAIN], &t->result->schedule));
-    t->result->n_train = info->n_samples[POD_SPLIT_TRAIN];
-    pod_mllog_put(t->args->mllog, "minipod_data_name", pod_mllog_text(info->name));
-    pod_mllog_put(t->args->mllog, "train_samples", pod_mllog_int(info->n_samples[POD_SPLIT_TRAIN]));
-    pod_mllog_put(t->args->mllog, "eval_samples", pod_mllog_int(info->n_samples[POD_SPLIT_TEST]));
+    for (int split = 0; split < POD_N_SPLITS; split++)
+        POD_TRY(t->args->network->task->samples(s, t->data, split == POD_SPLIT_TRAIN,
+                                                t->result->arena, &t->samples[split]));
+    const int64_t n_train = t->samples[POD_SPLIT_TRAIN].n;
+    POD_TRY(pod_setup_schedule(t->args->setup, n_train, &t->result->schedule));
+    t->result->n_train = n_train;
+    pod_mllog_put(t->args->mllog, "minipod_data_name", pod_mllog_text(t->data->info.name));
+    pod_mllog_put(t->args->mllog, "train_samples", pod_mllog_int(n_train));
+    pod_mllog_put(t->args->mllog, "eval_samples", pod_mllog_int(t->samples[POD_SPLIT_TEST].n));
     return POD_OK;
 }
 
@@ -50,14 +52,14 @@ static pod_status compile_programs(pod__trainer *t)
     if (few) pod_log_say(a->log, POD_LOG_WARNING, "%s", few);
     POD_TRY(
         pod_network_compile(a->network, a->setup, &seen, true, a->target, r->arena, &r->program));
-    const pod_setup eval = pod_setup_evaluation(a->setup, seen.n_samples[POD_SPLIT_TEST]);
+    const pod_setup eval = pod_setup_evaluation(a->setup, t->samples[POD_SPLIT_TEST].n);
     POD_TRY(pod_network_compile(a->network, &eval, &seen, false, a->target, r->arena,
                                 &t->eval_program));
     const char *missed = pod_network_algo_missed(a->setup, r->program, r->arena);
     if (missed) pod_log_say(a->log, POD_LOG_WARNING, "%s", missed);
     POD_TRY(pod_store_create(r->program, pod_comm_rank(a->comm), a->setup->seed, &t->store));
-    r->memory =
-        pod_rank_memory_of(a->setup, a->network->task, &t->data->info, r->program, t->eval_program);
+    r->memory = pod_rank_memory_of(a->setup, a->network->task, &t->data->info,
+                                   t->samples[POD_SPLIT_TEST].n, r->program, t->eval_program);
     for (int i = 0; i < pod_store_n(t->store); i++) {
         pod_role role = pod_store_variable(t->store, i)->role;
         if (role == POD_ROLE_WEIGHT || role == POD_ROLE_NORM || role == POD_ROLE_BIAS)
@@ -149,19 +151,15 @@ static pod_status open_feed(const pod_samples *samples, const pod_loader_options
 static pod_status open_loaders(pod__trainer *t)
 {
     const pod_setup *s = t->args->setup;
-    const pod_task *task = t->args->network->task;
-    pod_arena *arena = t->result->arena;
-    pod_samples to_train, to_test;
     const int rank = pod_comm_rank(t->args->comm), size = pod_comm_size(t->args->comm);
     pod_loader_options train = pod_setup_loader(s, true, rank, size);
-    const pod_setup eval = pod_setup_evaluation(s, t->data->info.n_samples[POD_SPLIT_TEST]);
+    const pod_setup eval = pod_setup_evaluation(s, t->samples[POD_SPLIT_TEST].n);
     pod_loader_options test = pod_setup_loader(&eval, false, rank, size);
     train.start_step = pod_schedule_place(&t->result->schedule, t->result->first_step);
     train.clock = test.clock = &t->args->clock;
-    POD_TRY(task->samples(s, t->data, true, arena, &to_train));
-    POD_TRY(task->samples(s, t->data, false, arena, &to_test));
-    POD_TRY(open_feed(&to_train, &train, t->exec, t->result->program, &t->feed));
-    return open_feed(&to_test, &test, t->eval_exec, t->eval_program, &t->eval_feed);
+    POD_TRY(open_feed(&t->samples[POD_SPLIT_TRAIN], &train, t->exec, t->result->program, &t->feed));
+    return open_feed(&t->samples[POD_SPLIT_TEST], &test, t->eval_exec, t->eval_program,
+                     &t->eval_feed);
 }
 
 /* A turn each, and each collective in flight beside its wait; the wait for input. */
@@ -171,6 +169,19 @@ static int64_t max_events(const pod_program *p)
     for (int32_t i = 0; i < p->n_instrs; i++)
         if (p->instr[i].kind == POD_I_COLL_WAIT) n += pod_program_times(p, i);
     return n;
+}
+
+static pod_status take_weights(pod__trainer *t)
+{
+    const pod_task *task = t->args->network->task;
+    const pod_dataset_info seen = pod_setup_seen(t->args->setup, &t->data->info);
+    const pod_form form = task->form(t->args->setup, &seen);
+    if (task->mean_over == POD_NO_FIELD) return POD_OK;
+    t->weights_per_sample =
+        pod_field_row_bytes(&form.field[task->mean_over]) / (int64_t)sizeof *t->weights;
+    t->weights = POD_ARENA_NEW(t->result->arena, float,
+                               pod_loader_local_batch(t->feed.loader) * t->weights_per_sample);
+    return t->weights ? POD_OK : POD_E_NOMEM;
 }
 
 static pod_status open_records(pod__trainer *t)
@@ -187,7 +198,7 @@ static pod_status open_records(pod__trainer *t)
     evals->n_metrics = t->args->network->task->n_metrics;
     memcpy(evals->metric, t->args->network->task->metric, sizeof evals->metric);
     pod_status status = pod_timeline_create(&plan, &t->result->timeline);
-    if (!t->draws || !evals->row) status = POD_E_NOMEM;
+    if (!t->draws || !evals->row || take_weights(t) != POD_OK) status = POD_E_NOMEM;
     if (status != POD_E_NOMEM) return status;
     return pod_fail(POD_E_INVALID, "steps: no memory for the times of %" PRId64 " steps",
                     plan.max_steps);
@@ -197,7 +208,7 @@ static void take_past(pod__trainer *t)
 {
     for (int64_t i = 0; i < t->past_evals.n; i++)
         pod__train_keep_evaluation(t, &t->past_evals.row[i]);
-    t->result->last.n_samples = t->data->info.n_samples[POD_SPLIT_TEST];
+    t->result->last.n_samples = t->samples[POD_SPLIT_TEST].n;
 }
 
 pod_status pod__train_prepare(pod__trainer *t)

@@ -32,6 +32,7 @@ typedef struct pod__trainer {
     const pod_program *eval_program;
     pod_store *store;
     pod_exec *exec, *eval_exec;
+    pod_samples samples[POD_N_SPLITS];
     pod_feed feed, eval_feed;
     double
         run_began_s; /* run_start of the log, by `clock`; negative if an earlier attempt wrote it */
@@ -54,6 +55,8 @@ typedef struct pod__trainer {
     pod_ideal ideal;
     float lr, step_number; /* fed to the program */
     int32_t *draws;        /* likewise, one per sample of this rank */
+    float *weights; /* likewise: the field that the loss is a mean over, divided by its sum */
+    int64_t weights_per_sample;
     pod_core_wait core_wait;
     bool epoch_is_open;       /* in mllog: an epoch_start without epoch_stop */
     bool is_evaluated;        /* in mllog: the evaluation after the last step is complete already */

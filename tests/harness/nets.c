@@ -124,8 +124,8 @@ const pod_test_net pod_test_dropping = {"dropping", false, dropping};
 static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in *in)
 {
     const pod_test_net *net = ctx;
-    return (pod_network_out){
-        net->logits(g, in->field[POD_FIELD_IMAGES], in->draws, in->data->n_classes, in->train)};
+    return (pod_network_out){.logits = net->logits(g, in->field[POD_FIELD_IMAGES], in->draws,
+                                                   in->data->n_classes, in->train)};
 }
 
 pod_network pod_test_network(const pod_test_net *net)

@@ -47,7 +47,7 @@ static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in
                                  .dropout = 0.2f,
                                  .survival = 0.8f,
                                  .width = m->scales ? 0.1 : 0};
-    return (pod_network_out){m->build(g, m->param, in->field[POD_FIELD_IMAGES], &args)};
+    return (pod_network_out){.logits = m->build(g, m->param, in->field[POD_FIELD_IMAGES], &args)};
 }
 
 static const pod_program *compile(pod_arena *a, const pod_model *m, const char *mesh,

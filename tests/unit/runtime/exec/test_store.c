@@ -85,6 +85,7 @@ static void test_moments(void)
         {"he/pointwise", 4, {128, 1, 1, 50}, {POD_INIT_HE, 1.0f}, 0.2, 3},             /* 2/50 */
         {"he/matrix", 2, {200, 300}, {POD_INIT_HE, 1.0f}, 0.1, 3},                     /* 2/200 */
         {"normal", 2, {200, 300}, {POD_INIT_NORMAL, 0.01f}, 0.01, 3},
+        {"truncated", 2, {200, 300}, {POD_INIT_TRUNCATED, 0.02f}, 0.0175925, 2.3655},
         {"uniform", 2, {200, 300}, {POD_INIT_UNIFORM, 0.3f}, 0.17320508075688773, 1.8},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -42,7 +42,8 @@ static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in
                                  .survival = 1,
                                  .width = m->width,
                                  .depth = m->depth};
-    return (pod_network_out){model->build(g, model->param, in->field[POD_FIELD_IMAGES], &args)};
+    return (pod_network_out){.logits =
+                                 model->build(g, model->param, in->field[POD_FIELD_IMAGES], &args)};
 }
 
 static const pod_program *compile(pod_arena *a, const small_model *m, uint32_t cpu, bool fusion)
