@@ -138,7 +138,7 @@ static pod_status write_json(const pod_dataset *d, const pod_text_set *t, const 
 static pod_status print_text_info(const char *path, pod_call *call)
 {
     pod_text_set *t;
-    POD_TRY(pod_text_set_open(path, POD_DATASET_CACHE_BYTES, NULL, &t));
+    POD_TRY(pod_text_set_open(path, 0, NULL, &t));
     pod_status s = pod_text_set_print(t, call->log->out);
     if (s == POD_OK) s = write_json(NULL, t, pod_config_text(call->config, POD_OPT_JSON));
     pod_text_set_close(t);

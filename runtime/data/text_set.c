@@ -51,18 +51,23 @@ void pod_text_set_close(pod_text_set *t)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static const column *column_of(const pod_text_set *t, pod_split split, int field, int64_t row)
+static const column *column_of(const pod_text_set *t, pod_split split, int field)
 {
     POD_ASSERT(field >= 0 && field < t->info.n_fields, "field %d of %d", field, t->info.n_fields);
+    return &t->column[split][field];
+}
+
+int64_t pod_text_set_offset(const pod_text_set *t, pod_split split, int field, int64_t row)
+{
     POD_ASSERT(row >= 0 && row < t->info.n_rows[split], "row %" PRId64 " of %" PRId64 " in %s", row,
                t->info.n_rows[split], pod_split_name(split));
-    return &t->column[split][field];
+    return column_of(t, split, field)->offset[row];
 }
 
 int64_t pod_text_set_length(const pod_text_set *t, pod_split split, int field, int64_t row)
 {
-    const column *c = column_of(t, split, field, row);
-    return c->offset[row + 1] - c->offset[row];
+    const int64_t begin = pod_text_set_offset(t, split, field, row);
+    return t->column[split][field].offset[row + 1] - begin;
 }
 
 static pod_status check_ids(const pod_text_set *t, const column *c, int64_t first, int64_t n,
@@ -78,22 +83,32 @@ static pod_status check_ids(const pod_text_set *t, const column *c, int64_t firs
     return POD_OK;
 }
 
-pod_status pod_text_set_read(const pod_text_set *t, pod_split split, int field, int64_t row,
-                             int64_t first, int64_t count, int32_t id[])
+pod_status pod_text_set_read_flat(const pod_text_set *t, pod_split split, int field, int64_t first,
+                                  int64_t count, int32_t id[])
 {
-    const column *c = column_of(t, split, field, row);
-    const int64_t at = c->offset[row] + first;
-    POD_ASSERT(first >= 0 && count >= 0 && count <= c->offset[row + 1] - at,
-               "ids %" PRId64 " + %" PRId64 " of row %" PRId64, first, count, row);
+    const column *c = column_of(t, split, field);
+    POD_ASSERT(first >= 0 && count >= 0 && count <= t->info.n_tokens[split][field] - first,
+               "ids %" PRId64 " + %" PRId64 " of %" PRId64, first, count,
+               t->info.n_tokens[split][field]);
     if (c->id) {
-        memcpy(id, c->id + at, (size_t)count * sizeof *id);
+        memcpy(id, c->id + first, (size_t)count * sizeof *id);
         return POD_OK;
     }
     pod_h5_lock();
-    const pod_status s = pod_h5_read_rows(&c->values, POD_I32, at, count, id);
+    const pod_status s = pod_h5_read_rows(&c->values, POD_I32, first, count, id);
     pod_h5_unlock();
     POD_TRY(s);
-    return check_ids(t, c, at, count, id);
+    return check_ids(t, c, first, count, id);
+}
+
+pod_status pod_text_set_read(const pod_text_set *t, pod_split split, int field, int64_t row,
+                             int64_t first, int64_t count, int32_t id[])
+{
+    const int64_t length = pod_text_set_length(t, split, field, row);
+    POD_ASSERT(first >= 0 && count >= 0 && count <= length - first,
+               "ids %" PRId64 " + %" PRId64 " of row %" PRId64, first, count, row);
+    return pod_text_set_read_flat(t, split, field, t->column[split][field].offset[row] + first,
+                                  count, id);
 }
 
 /* ---- opening, with the lock held ------------------------------------------------------------- */

@@ -72,6 +72,12 @@ int64_t pod_text_set_length(const pod_text_set *t, pod_split split, int field, i
  * an id that is none of the vocabulary. */
 POD_MUST pod_status pod_text_set_read(const pod_text_set *t, pod_split split, int field,
                                       int64_t row, int64_t first, int64_t count, int32_t id[]);
+/* The same for ids first .. first + count - 1 of all rows of a split, one row after the other; there
+ * are info's n_tokens. Fast for long runs if ids are in the file. */
+POD_MUST pod_status pod_text_set_read_flat(const pod_text_set *t, pod_split split, int field,
+                                           int64_t first, int64_t count, int32_t id[]);
+/* The place of a row's first id among these. */
+int64_t pod_text_set_offset(const pod_text_set *t, pod_split split, int field, int64_t row);
 /* (n_documents + 1): the first row of each document, and the number of rows; NULL without
  * documents. Lives as long as the set. */
 const int64_t *pod_text_set_documents(const pod_text_set *t, pod_split split);

@@ -23,13 +23,11 @@ static pod_status count_unknown(const pod_text_set *t, pod_split split, int fiel
                                 int64_t *n)
 {
     const pod_text_info *info = pod_text_set_info(t);
-    for (int64_t row = 0; row < info->n_rows[split]; row++) {
-        const int64_t length = pod_text_set_length(t, split, field, row);
-        for (int64_t first = 0, count; first < length; first += count) {
-            count = length - first < BLOCK_IDS ? length - first : BLOCK_IDS;
-            POD_TRY(pod_text_set_read(t, split, field, row, first, count, block));
-            for (int64_t i = 0; i < count; i++) *n += block[i] == info->vocab->special[POD_UNK];
-        }
+    const int64_t n_tokens = info->n_tokens[split][field];
+    for (int64_t first = 0, count; first < n_tokens; first += count) {
+        count = n_tokens - first < BLOCK_IDS ? n_tokens - first : BLOCK_IDS;
+        POD_TRY(pod_text_set_read_flat(t, split, field, first, count, block));
+        for (int64_t i = 0; i < count; i++) *n += block[i] == info->vocab->special[POD_UNK];
     }
     return POD_OK;
 }

@@ -42,8 +42,6 @@ void pod_basic_destroy(pod_basic *b)
     free(b);
 }
 
-bool pod_basic_is_cased(const pod_basic *b) { return b->is_cased; }
-
 static pod_status append(chars *a, int32_t c)
 {
     POD_TRY(pod__make_room(&a->at, sizeof c, &a->room, a->n + 1));

@@ -20,7 +20,6 @@ typedef struct pod_basic pod_basic; /* memory for one word; for one thread at a 
 
 POD_MUST pod_status pod_basic_create(bool is_cased, pod_basic **out);
 void pod_basic_destroy(pod_basic *b); /* NULL is allowed */
-bool pod_basic_is_cased(const pod_basic *b);
 
 /* A word of `bytes` bytes of UTF-8, at least 1, and n_chars characters; borrowed until the call
  * returns. */

@@ -14,7 +14,7 @@ typedef struct joiner {
     bool glue;            /* the next word follows without a blank */
     bool is_quoted;       /* between two straight quotes */
     bool is_low_quoted;   /* behind a low quote, which U+201C closes */
-    char before[3], mark; /* the last ASCII mark that may join two words, and the word before it */
+    char before[3], mark; /* the last mark that may join two words, and the word before it */
 } joiner;
 
 void pod_chars_free(pod_chars *c)
@@ -105,9 +105,10 @@ static pod_status add_word(joiner *j, const char *word)
     j->glue = is_mark && is_opening(j, c);
     j->mark = '\0';
     j->before[0] = '\0';
-    if (is_mark && c < 0x80 && follows_word) {
+    const bool is_apostrophe = c == 0x2019;
+    if (is_mark && (c < 0x80 || is_apostrophe) && follows_word) {
         const char *last = out->text + j->word_at;
-        j->mark = (char)c;
+        j->mark = is_apostrophe ? '\'' : (char)c;
         snprintf(j->before, sizeof j->before, "%.2s", last);
         if (is_digits(last)) snprintf(j->before, sizeof j->before, "0");
     }

@@ -213,13 +213,18 @@ static void sentences_end(void)
 
 static void text_of_pieces(void)
 {
-    static const char *const cases[] = {
-        "don't stop, Tom's well-known dog!", "He said \"yes\" (twice), at 3.14 or 1,000.",
-        "Is it 5%? No: 10:30.", "„Gut“, sagte er; geht's?", "O'Brien and the students' books."};
-    static const char *const pieces[] = {
-        "don ' t stop , Tom ' s well - known do ##g !",
-        "He said \" yes \" ( t ##wice ) , at 3 . 14 or 1 , 000 .", "Is it 5 % ? No : 10 : 30 .",
-        "„ Gut “ , sagte er ; geht ' s ?", "O ' Brien and the students ' books ."};
+    static const char *const cases[] = {"don't stop, Tom's well-known dog!",
+                                        "He said \"yes\" (twice), at 3.14 or 1,000.",
+                                        "Is it 5%? No: 10:30.",
+                                        "„Gut“, sagte er; geht's?",
+                                        "O'Brien and the students' books.",
+                                        "Ich hab’s, sagt ‘er’."};
+    static const char *const pieces[] = {"don ' t stop , Tom ' s well - known do ##g !",
+                                         "He said \" yes \" ( t ##wice ) , at 3 . 14 or 1 , 000 .",
+                                         "Is it 5 % ? No : 10 : 30 .",
+                                         "„ Gut “ , sagte er ; geht ' s ?",
+                                         "O ' Brien and the students ' books .",
+                                         "Ich hab ’ s , sagt ‘ er ’ ."};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[256];
         const char *token[64];
