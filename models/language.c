@@ -5,8 +5,8 @@
 #include "models/language_parts.h"
 
 static const pod_language languages[] = {
-#define POD_LANGUAGE(name, task, build, layers, hidden, heads, inner, positions, about) \
-    {name, about, task, {layers, hidden, heads, inner, positions}, build},
+#define POD_LANGUAGE(name, task, build, n_tokens, layers, hidden, heads, inner, positions, about) \
+    {name, about, task, n_tokens, {layers, hidden, heads, inner, positions}, build},
 #include "models/languages.def"
 #undef POD_LANGUAGE
 };

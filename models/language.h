@@ -37,6 +37,7 @@ typedef struct pod_language_size {
 typedef struct pod_language {
     const char *name, *about;
     const char *task;
+    int32_t n_tokens; /* of the published vocabulary */
     pod_language_size size;
     pod_language_out (*build)(pod_graph *g, const pod_language_size *size,
                               const pod_language_in *in, const pod_language_args *args);

@@ -5,7 +5,7 @@
 
 #include "models/language.h"
 
-#define POD_LANGUAGE(name, task, build, layers, hidden, heads, inner, positions, about)            \
+#define POD_LANGUAGE(name, task, build, n_tokens, layers, hidden, heads, inner, positions, about)  \
     pod_language_out build(pod_graph *g, const pod_language_size *size, const pod_language_in *in, \
                            const pod_language_args *args);
 #include "models/languages.def"

@@ -12,8 +12,14 @@
 #include "runtime/exec/cost.h"
 #include "runtime/machine/machine_net.h"
 
-static pod_status published(const pod_model *m, pod_arena *arena, pod_dataset_info *out)
+static pod_status published(const pod_network_choice *choice, pod_arena *arena,
+                            pod_dataset_info *out)
 {
+    const pod_model *m = choice->model;
+    if (!m) {
+        *out = (pod_dataset_info){.name = "", .n_tokens = choice->language->n_tokens};
+        return POD_OK;
+    }
     double *mean = POD_ARENA_NEW(arena, double, m->c), *std = POD_ARENA_NEW(arena, double, m->c);
     if (!mean || !std) return POD_E_NOMEM;
     for (int64_t c = 0; c < m->c; c++) std[c] = 1;
@@ -29,7 +35,7 @@ static pod_status published(const pod_model *m, pod_arena *arena, pod_dataset_in
 
 static pod_status find_data(const pod_config *c, pod_arena *arena, pod_planned *p)
 {
-    if (!pod_config_is_set(c, POD_OPT_DATA)) return published(p->choice.model, arena, &p->data);
+    if (!pod_config_is_set(c, POD_OPT_DATA)) return published(&p->choice, arena, &p->data);
     const pod_dataset_options only_the_labels = {.cache_bytes = 0};
     POD_TRY(pod_dataset_open_with(p->setup.data, p->setup.seed, &only_the_labels, &p->dataset));
     p->data = p->dataset->info;
@@ -185,9 +191,9 @@ void pod_planned_end(pod_planned *p) { pod_dataset_close(p->dataset); }
 
 double pod_planned_fed_bytes(const pod_planned *p)
 {
-    const double sample = (double)p->data.height * (double)p->data.width * (double)p->data.channels;
+    const pod_form form = p->net.task->form(&p->setup, &p->data);
     const double local = (double)p->setup.batch / pod_mesh_size(&p->setup.compile.mesh);
-    return (p->setup.prefetch + 1) * local * (sample + sizeof(int32_t));
+    return (p->setup.prefetch + 1) * local * (double)pod_form_row_bytes(&form);
 }
 
 pod_rank_memory pod_planned_rank_memory(const pod_planned *p, const pod_program *program,
@@ -203,6 +209,7 @@ pod_rank_memory pod_planned_rank_memory(const pod_planned *p, const pod_program 
 const char *pod_planned_source(const pod_planned *p)
 {
     if (p->dataset) return p->data.name;
+    if (p->choice.language) return "the vocabulary it was published for; --data gives others";
     return p->setup.image_height ? "the size of --image-size"
                                  : "the size it was published for; --data gives others";
 }

@@ -65,7 +65,7 @@ static void add_node(const pod_graph *g, const pod_node *n, int64_t batch, layer
     if (n->op != pod_op_named.cast) /* of a weight to the travelling type: no layer's work */
         snprintf(last->ops + used, sizeof last->ops - used, "%s%s", used ? " " : "", n->op->name);
     pod_shape image = pod_graph_type(g, pod_node_out(n, 0))->shape;
-    image.n_dims--;
+    if (image.n_dims > 0) image.n_dims--; /* a loss has none */
     memmove(image.dim, image.dim + 1, sizeof image.dim[0] * (size_t)image.n_dims);
     pod_shape_print(&image, last->shape, sizeof last->shape);
     last->multiply_adds += multiply_adds(g, n, batch);
@@ -88,9 +88,14 @@ static pod_status print_layers(const pod_planned *r, const layers *l)
     pod_table *t;
     POD_TRY(pod_table_create(POD_COLUMNS(layer_columns), &t));
     pod_table_note(t, "%s: %s", r->net.name, pod_network_about(&r->choice));
-    pod_table_note(t, "images %" PRId64 "x%" PRId64 "x%" PRId64 ", %d classes (%s)", r->data.height,
-                   r->data.width, r->data.channels, r->data.n_classes, pod_planned_source(r));
-    pod_table_note(t, "multiply-adds of one image, forward, in products and convolutions");
+    if (r->choice.language)
+        pod_table_note(t, "sequences of %" PRId64 " tokens, a vocabulary of %" PRId32 " (%s)",
+                       r->setup.seq_len, r->data.n_tokens, pod_planned_source(r));
+    else
+        pod_table_note(t, "images %" PRId64 "x%" PRId64 "x%" PRId64 ", %d classes (%s)",
+                       r->data.height, r->data.width, r->data.channels, r->data.n_classes,
+                       pod_planned_source(r));
+    pod_table_note(t, "multiply-adds of one sample, forward, in products and convolutions");
     for (const layer *x = l->at; x < l->at + l->n; x++)
         pod_table_row(t, "%s\t%s\t%s\t%" PRId64 "\t%.0f", x->label, x->ops, x->shape, x->parameters,
                       x->multiply_adds);
@@ -120,10 +125,12 @@ static pod_status print_stages(const layers *l, double total)
     return pod_table_finish(t, stdout, "");
 }
 
-/* Whether a node is of the network: not what the task does with its input, its loss and its sums. */
+/* Whether a node is of the network: not what the task does with its input, its loss and its sums,
+ * unless it multiplies matrices. */
 static bool is_layer(const pod_graph *g, const pod_node *n)
 {
     if (n->op->kind == POD_OP_INPUT || n->op->kind == POD_OP_VARIABLE) return false;
+    if (pod_op_cost_in(g, n).matrix_flops > 0) return true;
     return n->op != pod_op_named.normalize &&
            pod_graph_type(g, pod_node_out(n, 0))->shape.n_dims > 0;
 }
@@ -134,6 +141,8 @@ static void print_models(void)
     const pod_model *m = pod_models(&n);
     printf("\n# models:");
     for (int i = 0; i < n; i++) printf(" %s", m[i].name);
+    const pod_language *l = pod_languages(&n);
+    for (int i = 0; i < n; i++) printf(" %s", l[i].name);
     putchar('\n');
 }
 
