@@ -12,8 +12,8 @@
  *   gather_grad   dx[n, s] = sum of dy[n, p] over the p with place[n, p] = s, in ascending p,
  *                 rounded to t; 0 if there is none            dy (N, P, H), dx (N, S, H)
  *
- * Numbers must lie in [0, V) and [0, S). Kernels do not check them in release; whoever reads them
- * from a file or gets them from a user checks them with pod_embed_check. */
+ * Numbers lie in [0, V) and [0, S); another one aborts. Whoever reads them from a file refuses others
+ * there (runtime/data/text_set.h). */
 #ifndef MINIPOD_KERNELS_EMBED_EMBED_H
 #define MINIPOD_KERNELS_EMBED_EMBED_H
 
@@ -21,7 +21,6 @@
 
 #include "kernels/base/cpu.h"
 #include "kernels/base/dtype.h"
-#include "kernels/base/status.h"
 
 typedef struct pod_gather_shape {
     int64_t n, s, p, h;
@@ -30,8 +29,8 @@ typedef struct pod_gather_shape {
 typedef struct pod_embed {
     const char *name;
     uint32_t needs; /* POD_CPU_ bits */
-    void (*lookup)(int64_t n, int64_t h, const int32_t *id, const float *table, pod_dtype t,
-                   void *y);
+    void (*lookup)(int64_t n, int64_t v, int64_t h, const int32_t *id, const float *table,
+                   pod_dtype t, void *y);
     /* dtable may be the same memory as more: then only the rows that occur are touched. */
     void (*lookup_grad)(int64_t n, int64_t v, int64_t h, const int32_t *id, pod_dtype t,
                         const void *dy, const float *more, float *dtable);
@@ -44,10 +43,5 @@ typedef struct pod_embed {
 /* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
 const pod_embed *const *pod_embed_sets(void);
 const pod_embed *pod_embed_pick(uint32_t cpu);
-
-/* Fails with E_FORMAT, "WHAT: number 7 of 128 is 30522, need 0 to 30521", if a number is not in [0,
- * n_rows). */
-POD_MUST pod_status pod_embed_check(const char *what, int64_t count, const int32_t *number,
-                                    int64_t n_rows);
 
 #endif

@@ -4,10 +4,11 @@
 #include "kernels/base/simd/simd.h"
 #include "kernels/embed/embed.h"
 
-POD_INLINE void lookup_as(int64_t n, int64_t h, const int32_t *id, const float *table, pod_dtype t,
-                          void *y)
+POD_INLINE void lookup_as(int64_t n, int64_t v, int64_t h, const int32_t *id, const float *table,
+                          pod_dtype t, void *y)
 {
     for (int64_t i = 0; i < n; i++) {
+        POD_ASSERT(id[i] >= 0 && id[i] < v, "id %d of %lld", (int)id[i], (long long)v);
         const float *row = table + id[i] * h;
         POD_VEC_EACH(POD_VEC2_LANES, h, j, lanes, {
             pod_vec2_store_flat(t, y, i * h + j, lanes, pod_vec2_load_flat(POD_F32, row, j, lanes));
@@ -15,10 +16,10 @@ POD_INLINE void lookup_as(int64_t n, int64_t h, const int32_t *id, const float *
     }
 }
 
-static void embed_lookup(int64_t n, int64_t h, const int32_t *id, const float *table, pod_dtype t,
-                         void *y)
+static void embed_lookup(int64_t n, int64_t v, int64_t h, const int32_t *id, const float *table,
+                         pod_dtype t, void *y)
 {
-    POD_TYPED(t, lookup_as(n, h, id, table, T, y));
+    POD_TYPED(t, lookup_as(n, v, h, id, table, T, y));
 }
 
 /* sum[0, count) += x[from, from + count) */
@@ -40,7 +41,7 @@ static void embed_lookup_grad(int64_t n, int64_t v, int64_t h, const int32_t *id
     else if (more != dtable)
         memcpy(dtable, more, bytes);
     for (int64_t i = 0; i < n; i++) {
-        POD_DCHECK(id[i] >= 0 && id[i] < v, "id %d of %lld", (int)id[i], (long long)v);
+        POD_ASSERT(id[i] >= 0 && id[i] < v, "id %d of %lld", (int)id[i], (long long)v);
         POD_TYPED(t, add_row(h, T, dy, i * h, dtable + id[i] * h));
     }
 }
@@ -79,8 +80,11 @@ static void embed_gather_grad(const pod_gather_shape *s, pod_dtype t, const int3
         const int32_t *here = place + i * s->p;
         const void *of_y = pod_element_at(t, dy, i * s->p * s->h);
         void *of_x = (char *)dx + i * s->s * s->h * element_bytes;
-        for (int64_t p = 0; p < s->p; p++)
+        for (int64_t p = 0; p < s->p; p++) {
+            POD_ASSERT(here[p] >= 0 && here[p] < s->s, "place %d of %lld", (int)here[p],
+                       (long long)s->s);
             if (!was_seen(here, p)) POD_TYPED(t, sum_place(s, p, T, here, of_y, of_x));
+        }
     }
 }
 

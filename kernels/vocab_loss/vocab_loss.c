@@ -233,7 +233,7 @@ void pod_vocab_loss_run(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *i
         const double sum = (double)row[r].max + log(row[r].sum);
         lse[r] = (float)sum;
         if (is_padding(in->weight[r])) continue;
-        POD_DCHECK(in->label[r] >= 0 && in->label[r] < p->shape.vocab, "label %d of %lld",
+        POD_ASSERT(in->label[r] >= 0 && in->label[r] < p->shape.vocab, "label %d of %lld",
                    (int)in->label[r], (long long)p->shape.vocab);
         loss_sum += (double)in->weight[r] * row_loss(p, &row[r], sum);
         weight_sum += (double)in->weight[r];

@@ -23,8 +23,8 @@
  * block of logits again instead of keeping it.
  *
  * A row of weight 0 is padding: it adds nothing if its h is finite, its gradient is 0, and its
- * label is not read. Other labels lie in [0, V); pod_embed_check refuses others where data comes in
- * (kernels/embed/embed.h). */
+ * label is not read. Other labels lie in [0, V); another one aborts. Whoever reads them from a file
+ * refuses others there (runtime/data/text_set.h). */
 #ifndef MINIPOD_KERNELS_VOCAB_LOSS_VOCAB_LOSS_H
 #define MINIPOD_KERNELS_VOCAB_LOSS_VOCAB_LOSS_H
 

@@ -73,8 +73,8 @@ pod_value pod_tanh(pod_graph *g, pod_value x);
 /* Returns (N, n) int32, 0 to n - 1 for each of the samples that `like` (N, ...) has. */
 pod_value pod_positions(pod_graph *g, pod_value like, int64_t n);
 /* Looks up rows: ids (N, ...) int32, table (V, H) float32 -> (N, ..., H) of type `to`. The gradient
- * is a dense (V, H). Ids come in as an input of type POD_I32 and lie in [0, V); whoever feeds them
- * has checked that (kernels/embed/embed.h). */
+ * is a dense (V, H). Ids come in as an input of type POD_I32 and lie in [0, V); a step with
+ * another one aborts, so that whoever reads ids from a file refuses them there. */
 pod_value pod_embed_rows(pod_graph *g, pod_value ids, pod_value table, pod_dtype to);
 /* Picks rows out of each sequence: x (N, S, H), places (N, P) int32 in [0, S) -> (N, P, H). A place
  * may occur more than once. */
@@ -158,8 +158,7 @@ typedef struct pod_vocab_sums { /* scalars, float32 */
 } pod_vocab_sums;
 /* Returns the scalar sum of weight times cross entropy over rows h (..., H), whose logits are their
  * products with the rows of table (V, H) plus bias (V), which may have id 0. The table is cast to
- * h's type. Labels (...) are int32; a row of weight 0 is padding, other labels lie in [0, V), which
- * whoever feeds them has checked (kernels/embed/embed.h). weights (...) are float32. The logits of
+ * h's type. Labels (...) are int32; a row of weight 0 is padding, other labels lie in [0, V), as ids do. weights (...) are float32. The logits of
  * all rows are never in memory at once. Label smoothing gives smoothing / (V - 1) to each other id,
  * and the entropy of the target is subtracted (kernels/vocab_loss/vocab_loss.h). */
 pod_value pod_vocab_head(pod_graph *g, pod_value h, pod_value table, pod_value bias,

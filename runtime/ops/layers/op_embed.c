@@ -78,7 +78,7 @@ static void embed_run(const void *attr, const void *const in[], void *const out[
 {
     (void)scratch;
     const embed_run_attr *a = attr;
-    pod__embed_at(a->set)->lookup(a->n, a->h, in[0], in[1], (pod_dtype)a->dtype, out[0]);
+    pod__embed_at(a->set)->lookup(a->n, a->v, a->h, in[0], in[1], (pod_dtype)a->dtype, out[0]);
 }
 
 static pod_status embed_lower(const pod_lower_args *args, pod_lowering *l)

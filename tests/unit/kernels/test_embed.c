@@ -1,6 +1,9 @@
 /* Rows by number: every set against plain loops that add in the order of the header, to the bit. */
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "kernels/base/assert.h"
 #include "kernels/embed/embed.h"
 #include "tests/unit/kernels/kernel_test.h"
 
@@ -33,7 +36,7 @@ static void check_lookup(const pod_embed *k, int pattern, pod_dtype t, int64_t n
     tensor_sprinkle(&table);
     for (int64_t i = 0; i < n * h; i++)
         pod_test_put(t, want.data, i, tensor_get(&table, ((int32_t *)id.data)[i / h] * h + i % h));
-    k->lookup(n, h, id.data, table.data, t, y.data);
+    k->lookup(n, v, h, id.data, table.data, t, y.data);
     tensor_check_same(name_of(k, "lookup", t, pattern, n, h), &y, &want);
 }
 
@@ -117,17 +120,43 @@ static void test_order_of_terms(void)
     }
 }
 
-static void test_numbers_are_checked(void)
+static void use(const pod_embed *k, int function, int32_t number)
 {
-    const int32_t id[] = {0, 4, 5}, negative[] = {3, -1};
-    POD_CHECK_OK(pod_embed_check("ids", 2, id, 5));
-    POD_CHECK_OK(pod_embed_check("ids", 0, NULL, 5));
-    POD_CHECK_FAILS(pod_embed_check("F.h5: /train/ids", 3, id, 5), POD_E_FORMAT,
-                    "F.h5: /train/ids: number 2 of 3 is 5, need 0 to 4");
-    POD_CHECK_FAILS(pod_embed_check("ids", 2, negative, 5), POD_E_FORMAT,
-                    "ids: number 1 of 2 is -1, need 0 to 4");
+    const float row[3] = {0};
+    const pod_gather_shape s = {1, 3, 1, 1};
+    float out[3];
+    switch (function) {
+    case 0: k->lookup(1, 3, 1, &number, row, POD_F32, out); break;
+    case 1: k->lookup_grad(1, 3, 1, &number, POD_F32, row, NULL, out); break;
+    case 2: k->gather(&s, POD_F32, &number, row, out); break;
+    default: k->gather_grad(&s, POD_F32, &number, row, out);
+    }
+}
+
+static void end_child(void) { _exit(77); }
+
+/* A number of no row ends the job instead of reading what is not there. */
+static void test_numbers_out_of_range(void)
+{
+    static const int32_t numbers_tried[] = {-1, 3, INT32_MAX, 2};
+    EACH_SET(embed, set)
+        for (int i = 0; i < 16; i++) {
+            const int32_t number = numbers_tried[i % 4];
+            const pid_t child = fork();
+            if (child == 0) {
+                (void)!freopen("/dev/null", "w", stderr);
+                pod_assert_install(end_child, -1);
+                use(set, i / 4, number);
+                _exit(0);
+            }
+            int status = 0;
+            CU_ASSERT(child > 0 && waitpid(child, &status, 0) == child);
+            POD_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == (number == 2 ? 0 : 77),
+                      "%s, function %d, number %d: status %d", set->name, i / 4, (int)number,
+                      status);
+        }
 }
 
 POD_TEST_SUITE("embed", {"tables", test_tables}, {"sequences", test_sequences},
                {"order_of_terms", test_order_of_terms},
-               {"numbers_are_checked", test_numbers_are_checked});
+               {"numbers_out_of_range", test_numbers_out_of_range});
