@@ -125,7 +125,7 @@ pairs_case 'documents: of import text, not of import pairs' --documents file
 
 # ---- text and images are not mixed up --------------------------------------------------------
 
-is_refused 'p.h5: is a data set of text, need images and labels$' "$minipod" train --model mlp --data p.h5 --steps 1
+is_refused 'p: has text, image-classification needs images and labels: ' "$minipod" train --model mlp --data p.h5 --steps 1
 cp p.h5 cut.h5 && truncate -s 3000 cut.h5
 is_refused 'cut.h5: ' "$minipod" data info cut.h5
 taken 'kind  *pairs' info p.h5

@@ -42,7 +42,7 @@ static const form forms[] = {
     {"channel 0 has mean 0.5 and std -1", .std = -1},
     {"channel 0 has mean 0.5 and std 300", .std = 300},
     {"layout version 3, need 1 or 2", .version = 3},
-    {"is a data set of text, need images", .version = 2},
+    {"attribute 'origin' is missing", .version = 2}, /* of a text it is required */
     {"0 classes, need at least 1", .n_classes = -1},
     {"lacks /train/images (doc/datasets.md); it has /test/images, /test/labels, /train/labels",
      .leave_out = "/train/images"},
