@@ -214,6 +214,7 @@ static pod_status set_up(pod_probing *q, const pod_machine *m, int64_t batch, si
                                        .trust = 1e-3f,
                                        .beta1 = 0.9f,
                                        .beta2 = 0.999f,
+                                       .spares = POD_SPARES_DECAY | POD_SPARES_TRUST,
                                        .rho = 0.9f,
                                        .epsilon = 1e-3f}};
     const pod_network net = {

@@ -309,6 +309,7 @@ void pod_rmsprop_update(pod_graph *g, pod_value w, pod_value s, pod_value v, pod
 
 typedef struct adam_attr {
     float beta1, beta2, eps, decay;
+    int32_t uncorrected;
 } adam_attr;
 
 typedef struct adam_run_attr {
@@ -321,10 +322,11 @@ typedef struct adam_run_attr {
 static pod_adam_attr adam_at(const adam_attr *rule, const void *step)
 {
     const double t = (double)scalar(step);
+    const bool is = !rule->uncorrected;
     return (pod_adam_attr){.beta1 = rule->beta1,
                            .beta2 = rule->beta2,
-                           .correction1 = (float)(1.0 - pow((double)rule->beta1, t)),
-                           .correction2 = (float)(1.0 - pow((double)rule->beta2, t)),
+                           .correction1 = is ? (float)(1.0 - pow((double)rule->beta1, t)) : 1.0f,
+                           .correction2 = is ? (float)(1.0 - pow((double)rule->beta2, t)) : 1.0f,
                            .eps = rule->eps,
                            .decay = rule->decay};
 }
@@ -379,7 +381,7 @@ const pod_op pod__op_adam_step = {.name = "adam_step",
 void pod_adam_update(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,
                      pod_value step, pod_value lr, pod_adam_update_attr attr)
 {
-    const adam_attr rule = {attr.beta1, attr.beta2, attr.eps, attr.decay};
+    const adam_attr rule = {attr.beta1, attr.beta2, attr.eps, attr.decay, attr.uncorrected};
     pod_value out[3];
     pod_op_add(g, &pod__op_adam_step, &rule, sizeof rule,
                (const pod_value[]){w, m, v, grad, step, lr}, 6, out);
@@ -518,7 +520,7 @@ const pod_op pod__op_adam_descend = {.name = "adam_descend",
 void pod_lamb_update(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,
                      pod_value step, pod_value lr, pod_adam_update_attr attr)
 {
-    const adam_attr rule = {attr.beta1, attr.beta2, attr.eps, attr.decay};
+    const adam_attr rule = {attr.beta1, attr.beta2, attr.eps, attr.decay, attr.uncorrected};
     pod_value out[4];
     pod_op_add(g, &pod__op_adam_norms, &rule, sizeof rule, (const pod_value[]){w, m, v, grad, step},
                5, out);

@@ -186,6 +186,7 @@ void pod_rmsprop_update(pod_graph *g, pod_value w, pod_value s, pod_value v, pod
                         pod_value lr, pod_rmsprop_update_attr attr);
 typedef struct pod_adam_update_attr {
     float beta1, beta2, eps, decay;
+    bool uncorrected; /* moments are not divided by 1 - beta^step */
 } pod_adam_update_attr;
 /* Assigns w - lr u, m and v (kernels/update). `step` counts from 1. */
 void pod_adam_update(pod_graph *g, pod_value w, pod_value m, pod_value v, pod_value grad,

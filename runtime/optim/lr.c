@@ -19,6 +19,10 @@ static double constant(const pod_lr *lr, int64_t s)
 
 static double poly(const pod_lr *lr, int64_t s)
 {
+    if (lr->from_start) {
+        const double left = 1.0 - (double)s / (double)lr->train_steps;
+        return left > 0 ? (lr->base - lr->end) * pow(left, lr->power) + lr->end : lr->end;
+    }
     if (s == lr->warmup_steps && s > 0) return lr->base;
     const double p = fmax(1.0, (double)(s - lr->warmup_steps));
     const double length = (double)(lr->train_steps - lr->warmup_steps + 1);
@@ -39,15 +43,21 @@ static double cosine(const pod_lr *lr, int64_t s)
     return lr->end + (lr->base - lr->end) * (1.0 + cos(pi * done / length)) / 2.0;
 }
 
+static double noam(const pod_lr *lr, int64_t s)
+{
+    const double w = fmax(1.0, (double)lr->warmup_steps);
+    return lr->base * sqrt(w / fmax((double)s, w));
+}
+
 double pod_lr_at(const pod_lr *lr, int64_t step)
 {
     static double (*const after_warmup[POD_N_LR_KINDS])(const pod_lr *, int64_t) = {
-        [POD_LR_CONSTANT] = constant,
-        [POD_LR_POLY] = poly,
-        [POD_LR_EXP] = stairs,
-        [POD_LR_COSINE] = cosine,
+        [POD_LR_CONSTANT] = constant, [POD_LR_POLY] = poly, [POD_LR_EXP] = stairs,
+        [POD_LR_COSINE] = cosine,     [POD_LR_NOAM] = noam,
     };
-    if (step < lr->warmup_steps) return lr->base * (double)step / (double)lr->warmup_steps;
+    const double warmed = (double)(step - lr->warmup_start);
+    if (warmed < (double)lr->warmup_steps)
+        return lr->base * fmax(0.0, warmed) / (double)lr->warmup_steps;
     return after_warmup[lr->kind](lr, step);
 }
 

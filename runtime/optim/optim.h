@@ -6,12 +6,16 @@
 #include "runtime/config/config.h"
 #include "runtime/graph/graph.h"
 
+enum { POD_SPARES_DECAY = 1 << 0, POD_SPARES_TRUST = 1 << 1 };
+
 typedef struct pod_hparams {
     float momentum;
     bool nesterov;
     float weight_decay; /* skips normalizations and, except in rmsprop, biases */
     float trust;        /* LARS's eta */
     float beta1, beta2; /* LAMB, AdamW */
+    bool uncorrected;   /* LAMB, AdamW: moments are not divided by 1 - beta^t */
+    unsigned spares;    /* LAMB, AdamW: POD_SPARES_ of normalizations and biases */
     float rho;          /* RMSProp: decay of the mean square */
     float epsilon;      /* in the denominator of LARS's ratio and of LAMB's, AdamW's and RMSProp's
                            step */
@@ -19,8 +23,8 @@ typedef struct pod_hparams {
 
 /* Appends the update of w by its gradient. `state` holds n_states variables of w's shape; the first
  * n_ones start at one, the others at zero; lr and step (a float32 that counts from 1) are scalar
- * inputs. Weight decay and trust ratio skip roles NORM and BIAS, except that rmsprop decays
- * biases. */
+ * inputs. Weight decay and trust ratio skip roles NORM and BIAS, except that rmsprop decays biases,
+ * and that LAMB and AdamW skip what `spares` says. */
 typedef void pod_optim_update_fn(pod_graph *g, pod_value w, pod_role role, pod_value grad,
                                  const pod_value state[], pod_value lr, pod_value step,
                                  const pod_hparams *hp);

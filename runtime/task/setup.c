@@ -28,6 +28,12 @@ pod_status pod_setup_mesh(const char *text, int n_ranks, pod_mesh *out)
     return POD_OK;
 }
 
+static unsigned spares_from(const char *exclude)
+{
+    if (strcmp(exclude, "none") == 0) return 0;
+    return POD_SPARES_DECAY | (strcmp(exclude, "both") == 0 ? POD_SPARES_TRUST : 0u);
+}
+
 static pod_hparams hparams_from(const pod_config *c)
 {
     return (pod_hparams){
@@ -37,6 +43,8 @@ static pod_hparams hparams_from(const pod_config *c)
         .trust = (float)pod_optim_number(c, POD_OPT_TRUST),
         .beta1 = (float)pod_optim_number(c, POD_OPT_BETA1),
         .beta2 = (float)pod_optim_number(c, POD_OPT_BETA2),
+        .uncorrected = !pod_config_bool(c, POD_OPT_BIAS_CORRECTION),
+        .spares = spares_from(pod_config_text(c, POD_OPT_EXCLUDE)),
         .rho = (float)pod_optim_number(c, POD_OPT_RHO),
         .epsilon = (float)pod_optim_number(c, POD_OPT_EPSILON),
     };
@@ -66,9 +74,12 @@ static pod_status training_from(const pod_config *c, pod_setup *s)
     s->lr = (pod_lr){.base = scale * pod_optim_number(c, POD_OPT_LR),
                      .end = pod_config_double(c, POD_OPT_END_LR),
                      .power = pod_config_double(c, POD_OPT_POLY_POWER),
-                     .decay_rate = pod_config_double(c, POD_OPT_DECAY_RATE)};
+                     .decay_rate = pod_config_double(c, POD_OPT_DECAY_RATE),
+                     .warmup_start = pod_config_int(c, POD_OPT_WARMUP_START),
+                     .from_start = strcmp(pod_config_text(c, POD_OPT_DECAY_FROM), "start") == 0};
     POD_TRY(pod_lr_parse(pod_config_text(c, POD_OPT_LR_SCHEDULE), &s->lr.kind));
     s->warmup_epochs = pod_config_double(c, POD_OPT_WARMUP);
+    s->warmup_steps = pod_config_int(c, POD_OPT_WARMUP_STEPS);
     s->decay_epochs = pod_config_double(c, POD_OPT_DECAY_EPOCHS);
     s->epochs = pod_config_double(c, POD_OPT_EPOCHS);
     s->steps = pod_config_int(c, POD_OPT_STEPS);
@@ -266,6 +277,7 @@ pod_status pod_setup_schedule(pod_setup *s, int64_t n_train, pod_schedule *out)
     int64_t every = (int64_t)llround(s->eval_every * per_epoch);
     r.eval_every = s->eval_every > 0 ? (every > 0 ? every : 1) : r.n_steps;
     s->lr.train_steps = r.n_steps;
+    if (s->warmup_steps > 0) s->warmup_epochs = (double)s->warmup_steps / per_epoch;
     s->lr.warmup_steps = (int64_t)llround(s->warmup_epochs * per_epoch);
     s->lr.decay_steps = s->decay_epochs * per_epoch;
     *out = r;

@@ -38,6 +38,7 @@ typedef struct pod_setup {
     pod_lr lr; /* steps are filled in by pod_setup_schedule */
     float ema; /* decay of the weights' moving averages, which are evaluated then; 0: none */
     double warmup_epochs, decay_epochs;
+    int64_t warmup_steps; /* 0: warmup_epochs counts */
     double epochs;
     int64_t steps;        /* 0: `epochs` counts */
     double eval_every;    /* epochs; 0: only at the end */

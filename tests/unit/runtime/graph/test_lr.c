@@ -12,6 +12,7 @@ static const pod_lr warmed[POD_N_LR_KINDS] = {
     {.kind = POD_LR_POLY, .base = 9, .end = 1, .warmup_steps = 4, .train_steps = 13, .power = 2},
     {.kind = POD_LR_EXP, .base = 8, .warmup_steps = 4, .decay_rate = 0.5, .decay_steps = 2.5},
     {.kind = POD_LR_COSINE, .base = 9, .end = 1, .warmup_steps = 4, .train_steps = 12},
+    {.kind = POD_LR_NOAM, .base = 8, .warmup_steps = 4, .train_steps = 13},
 };
 
 static void by_hand(void)
@@ -52,6 +53,10 @@ static void by_hand(void)
         {POD_LR_COSINE, 10, 1 + 4 * (1 - 0.70710678118654752440), "cos 3pi/4"},
         {POD_LR_COSINE, 12, 1, "cos pi"},
         {POD_LR_COSINE, 50, 1, "behind the end"},
+        {POD_LR_NOAM, 1, 2, "8 * 1/4"},
+        {POD_LR_NOAM, 4, 8, "base"},
+        {POD_LR_NOAM, 16, 4, "8 sqrt(4/16)"},
+        {POD_LR_NOAM, 64, 2, "8 sqrt(4/64)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         double got = pod_lr_at(&warmed[cases[i].kind], cases[i].step);
@@ -65,7 +70,12 @@ static void by_hand(void)
  * 12169 steps in all. */
 static void mlperf_poly(void)
 {
-    const pod_lr lr = {POD_LR_POLY, 13, 1e-4, 626, 12169, 2, 0, 0};
+    const pod_lr lr = {.kind = POD_LR_POLY,
+                       .base = 13,
+                       .end = 1e-4,
+                       .warmup_steps = 626,
+                       .train_steps = 12169,
+                       .power = 2};
     for (int64_t s = 0; s < 12400; s += 7) {
         double want;
         if (s <= 626) {
@@ -77,6 +87,42 @@ static void mlperf_poly(void)
         double got = pod_lr_at(&lr, s);
         POD_CHECK(pod_test_near(got, want, BOUND), "step %d: %.17g, want %.17g", (int)s, got, want);
     }
+}
+
+/* The rates in the logs of two MLPerf v0.7 submissions of BERT at batch 3072: 1141 steps, a warm-up
+ * of 100, which in the second has begun 76 steps before; and the v4-16 run, without a warm-up. */
+static void mlperf_bert(void)
+{
+    const pod_lr first = {.kind = POD_LR_POLY,
+                          .base = 1.5e-3,
+                          .warmup_steps = 100,
+                          .train_steps = 1141,
+                          .power = 1,
+                          .from_start = true};
+    pod_lr second = first, third = first;
+    second.warmup_start = -76;
+    third.warmup_steps = 0;
+    third.base = 3.5e-4;
+    third.train_steps = 13700;
+    const struct {
+        const pod_lr *lr;
+        int64_t step;
+        double want;
+    } rows[] = {{&first, 0, 0},
+                {&first, 99, 1.485e-3},
+                {&first, 100, 1.5e-3 * (1 - 100.0 / 1141)},
+                {&first, 570, 1.5e-3 * (1 - 570.0 / 1141)},
+                {&first, 1141, 0},
+                {&first, 2000, 0},
+                {&second, 0, 1.5e-3 * 0.76},
+                {&second, 23, 1.5e-3 * 0.99},
+                {&second, 24, 1.5e-3 * (1 - 24.0 / 1141)},
+                {&third, 0, 3.5e-4},
+                {&third, 6850, 1.75e-4}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        POD_CHECK(pod_test_near(pod_lr_at(rows[i].lr, rows[i].step), rows[i].want, BOUND),
+                  "row %d: %.17g, want %.17g", (int)i, pod_lr_at(rows[i].lr, rows[i].step),
+                  rows[i].want);
 }
 
 /* Without a warm-up every schedule starts at base (poly with p = 1), and so does the end of one. */
@@ -126,10 +172,10 @@ static void names(void)
     }
     pod_lr_kind kind = POD_LR_COSINE;
     POD_CHECK_FAILS(pod_lr_parse("linear", &kind), POD_E_INVALID,
-                    "'linear': the kinds are constant poly exp cosine");
+                    "'linear': the kinds are constant poly exp cosine noam");
     POD_CHECK(kind == POD_LR_COSINE, "a failure changed the kind to %d", (int)kind);
 }
 
 POD_TEST_SUITE("runtime.lr", {"by_hand", by_hand}, {"mlperf_poly", mlperf_poly},
-               {"starts_at_base", starts_at_base}, {"keeps_its_shape", keeps_its_shape},
-               {"names", names});
+               {"mlperf_bert", mlperf_bert}, {"starts_at_base", starts_at_base},
+               {"keeps_its_shape", keeps_its_shape}, {"names", names});

@@ -85,12 +85,14 @@ static const pod_hparams hp = {.momentum = 0.9f,
                                .trust = 0.02f,
                                .beta1 = 0.9f,
                                .beta2 = 0.99f,
+                               .spares = POD_SPARES_DECAY | POD_SPARES_TRUST,
                                .rho = 0.9f,
                                .epsilon = 1e-3f};
 
 typedef struct setting { /* what a formula reads: doubles of the float32 numbers */
     double lr, momentum, decay, trust, beta1, beta2, rho, epsilon;
     bool plain; /* normalizations and biases: no ratio (the decay is 0 already) */
+    bool uncorrected;
     bool nesterov;
     int64_t t;
 } setting;
@@ -149,8 +151,8 @@ static void adam(const setting *s, trace *t, const num g[], bool ratio)
         num *m = &t->state[0][i], *v = &t->state[1][i];
         *m = add(mul(exactly(s->beta1), *m), mul(rounded(1 - s->beta1, 0), g[i]));
         *v = add(mul(exactly(s->beta2), *v), mul(rounded(1 - s->beta2, 0), mul(g[i], g[i])));
-        num m_hat = divided(*m, correction(s->beta1, s->t));
-        num v_hat = divided(*v, correction(s->beta2, s->t));
+        num m_hat = s->uncorrected ? *m : divided(*m, correction(s->beta1, s->t));
+        num v_hat = s->uncorrected ? *v : divided(*v, correction(s->beta2, s->t));
         u[i] = divided(m_hat, add(root(v_hat), exactly(s->epsilon)));
         u[i] = add(u[i], mul(exactly(s->decay), t->w[i]));
     }
@@ -175,23 +177,31 @@ static void rmsprop(const setting *s, trace *t, const num g[])
     }
 }
 
+enum { BOTH = POD_SPARES_DECAY | POD_SPARES_TRUST };
+
 /* States that start at 1: in RMSProp the mean squares alone. */
 static int n_ones(const pod_optim *o) { return strcmp(o->name, "rmsprop") == 0 ? 1 : 0; }
 
 static const struct {
     const char *name;
-    bool nesterov;
+    bool nesterov, uncorrected;
+    unsigned spares;
     void (*step)(const setting *s, trace *t, const num g[]);
 } rules[] = {
-    {"sgd", false, sgd},
-    {"sgd", true, sgd},
-    {"lars", false, lars},
-    {"lars", true, lars},
-    {"lars-mlperf", false, lars_mlperf},
-    {"lars-mlperf", true, lars_mlperf},
-    {"lamb", false, lamb},
-    {"adamw", false, adamw},
-    {"rmsprop", false, rmsprop},
+    {"sgd", false, false, BOTH, sgd},
+    {"sgd", true, false, BOTH, sgd},
+    {"lars", false, false, BOTH, lars},
+    {"lars", true, false, BOTH, lars},
+    {"lars-mlperf", false, false, BOTH, lars_mlperf},
+    {"lars-mlperf", true, false, BOTH, lars_mlperf},
+    {"lamb", false, false, BOTH, lamb},
+    {"lamb", false, true, BOTH, lamb},
+    {"lamb", false, false, POD_SPARES_DECAY, lamb}, /* Google's BERT in JAX */
+    {"lamb", false, true, 0, lamb},
+    {"adamw", false, false, BOTH, adamw},
+    {"adamw", false, true, BOTH, adamw}, /* google-research/bert */
+    {"adamw", false, false, 0, adamw},
+    {"rmsprop", false, false, BOTH, rmsprop},
 };
 
 /* ---- the graph ----------------------------------------------------------------------------- */
@@ -381,17 +391,19 @@ static double f32(double x) { return (double)(float)x; }
 
 static setting setting_of(bool skipped, const pod_hparams *with, double lr, int64_t t)
 {
-    return (setting){.lr = f32(lr),
-                     .momentum = (double)with->momentum,
-                     .decay = skipped ? 0 : (double)with->weight_decay,
-                     .trust = (double)with->trust,
-                     .beta1 = (double)with->beta1,
-                     .beta2 = (double)with->beta2,
-                     .rho = (double)with->rho,
-                     .epsilon = (double)with->epsilon,
-                     .plain = skipped,
-                     .nesterov = with->nesterov,
-                     .t = t};
+    return (setting){
+        .lr = f32(lr),
+        .momentum = (double)with->momentum,
+        .decay = skipped && with->spares & POD_SPARES_DECAY ? 0 : (double)with->weight_decay,
+        .trust = (double)with->trust,
+        .beta1 = (double)with->beta1,
+        .beta2 = (double)with->beta2,
+        .rho = (double)with->rho,
+        .epsilon = (double)with->epsilon,
+        .plain = skipped && with->spares & POD_SPARES_TRUST,
+        .uncorrected = with->uncorrected,
+        .nesterov = with->nesterov,
+        .t = t};
 }
 
 /* The end of a step: variables become what was assigned to them. */
@@ -494,6 +506,8 @@ static void follow_their_formulas(void)
         POD_CHECK(optim != NULL, "there is no '%s'", rules[r].name);
         pod_hparams with = hp;
         with.nesterov = rules[r].nesterov;
+        with.uncorrected = rules[r].uncorrected;
+        with.spares = rules[r].spares;
         if (optim) follow(optim, &with, rules[r].step);
     }
     CU_ASSERT_PTR_NULL(pod_optim_find("rprop"));
