@@ -6,7 +6,8 @@
  *   forward    for blocks of ROWS queries             k in panels and v in rows, of a whole head
  *                for blocks of FORWARD_KEYS keys:      scores, probabilities, o += p v
  *
- *   backward   for blocks of BACKWARD_KEYS keys        k and v of the block in panels, k in rows
+ *   backward   for blocks of BACKWARD_KEYS keys        q and do in rows, of a whole head; k and v of the
+ *                                                      block in panels, k in rows
  *                for blocks of ROWS queries:           p and ds, dv += p^T do, dk += ds^T q, dq += ds k
  *
  * The maximum and the sum of a row's exponentials are corrected from one block of keys to the next
@@ -50,7 +51,7 @@ static float *take(memory *m, int64_t floats)
 
 typedef struct room {
     float *k_panels, *v_panels, *k_rows, *v_rows;
-    float *q, *d_o;         /* a block of queries: (ROWS, LD) */
+    float *q, *d_o;         /* rows of a block of queries; in backward of all */
     float *score, *d_score; /* its scores, then p; and ds: (ROWS, SCORES_LD) */
     float *out;             /* o of a block of queries; dq of all: (.., LD) */
     float *dk, *dv;         /* of a block of keys: (BACKWARD_KEYS, LD) */
@@ -79,8 +80,8 @@ static room backward_room(const pod_attention_shape *s, memory *m)
     room r = {.k_panels = take(m, panels_floats(BACKWARD_KEYS, s->d))};
     r.v_panels = take(m, panels_floats(BACKWARD_KEYS, s->d));
     r.k_rows = take(m, BACKWARD_KEYS * ld);
-    r.q = take(m, ROWS * ld);
-    r.d_o = take(m, ROWS * ld);
+    r.q = take(m, s->sq * ld);
+    r.d_o = take(m, s->sq * ld);
     r.score = take(m, ROWS * SCORES_LD);
     r.d_score = take(m, ROWS * SCORES_LD);
     r.out = take(m, s->sq * ld);
@@ -167,6 +168,8 @@ POD_INLINE void store_rows(tokens of, const float *rows, float factor, int64_t l
 POD_INLINE void load_panels(tokens of, const void *x, float *out)
 {
     for (int64_t begin = 0; begin < of.count; begin += POD_VEC_LANES) {
+        for (int64_t r = begin; r < pod_min(begin + POD_VEC_LANES, of.count); r++)
+            fetch_next(&of, x, of.first + r * of.stride);
         float *half = out + begin / PANEL * PANEL * of.d + begin % PANEL;
         POD_VEC_EACH(POD_VEC_LANES, of.d, i, n, {
             pod_vec row[POD_VEC_LANES];
@@ -391,12 +394,13 @@ static void attention_forward(const pod_attention_shape *s, const pod_attention_
 
 /* ---- backward ------------------------------------------------------------------------------ */
 
-/* delta of the queries from i on, from rows of do and from o */
+/* delta of all queries, from rows of do and from o */
 POD_INLINE void make_delta(tokens of, const float *d_o, const void *o, int64_t ld, float *delta)
 {
     for (int64_t r = 0; r < of.count; r++, d_o += ld) {
         pod_vec sum = pod_vec_all(0);
         const int64_t at = of.first + r * of.stride;
+        fetch_next(&of, o, at);
         POD_VEC_EACH(POD_VEC_LANES, of.d, i, n, {
             sum = pod_vec_fma(pod_vec_load(POD_F32, d_o, i, POD_VEC_LANES),
                               pod_vec_load(of.t, o, at + i, n), sum);
@@ -435,20 +439,17 @@ typedef struct gradients {
 
 /* Adds what the queries from i on give to dk and dv of the keys from j on, and what these give to
  * dq. */
-POD_INLINE void backward_block(const head *a, pod_dtype t, const gradients *x, int64_t i,
-                               int64_t queries, int64_t j, int64_t keys)
+static void backward_block(const head *a, const gradients *x, int64_t i, int64_t queries, int64_t j,
+                           int64_t keys)
 {
     const pod_attention_shape *s = a->s;
     const room *r = &a->room;
     const int64_t last = pod_attention_seen(s, a->keys, i + queries - 1);
     const int64_t width = pod_min(keys, last - j);
-    const tokens rows = tokens_of(a, t, s->sq, i, queries);
+    const float *q = r->q + i * a->ld, *d_o = r->d_o + i * a->ld;
     if (width <= 0) return;
-    load_rows(rows, a->in->q, s->scale, a->ld, r->q);
-    load_rows(rows, x->d_o, 1, a->ld, r->d_o);
-    if (j == 0) make_delta(rows, r->d_o, x->o, a->ld, r->delta + i);
-    multiply_scores(a, queries, width, r->q, r->k_panels, r->score);
-    multiply_scores(a, queries, width, r->d_o, r->v_panels, r->d_score);
+    multiply_scores(a, queries, width, q, r->k_panels, r->score);
+    multiply_scores(a, queries, width, d_o, r->v_panels, r->d_score);
     for (int64_t row = 0; row < queries; row++) {
         const int64_t at = i + row;
         const int64_t seen = pod_max(0, pod_min(width, pod_attention_seen(s, a->keys, at) - j));
@@ -461,8 +462,8 @@ POD_INLINE void backward_block(const head *a, pod_dtype t, const gradients *x, i
             slope_row(false, p, ds, seen, width, lse, delta, NULL);
         }
     }
-    add_by_queries(a, queries, width, r->score, r->d_o, r->dv);
-    add_by_queries(a, queries, width, r->d_score, r->q, r->dk);
+    add_by_queries(a, queries, width, r->score, d_o, r->dv);
+    add_by_queries(a, queries, width, r->d_score, q, r->dk);
     multiply_by_keys(a, queries, width, r->d_score, r->k_rows, j > 0, r->out + i * a->ld);
 }
 
@@ -470,7 +471,11 @@ POD_INLINE void backward_head(const head *a, pod_dtype t, const gradients *x)
 {
     const pod_attention_shape *s = a->s;
     const room *r = &a->room;
+    const tokens queries = tokens_of(a, t, s->sq, 0, s->sq);
     if (a->keys == 0) memset(r->out, 0, sizeof(float) * (size_t)(s->sq * a->ld));
+    load_rows(queries, a->in->q, s->scale, a->ld, r->q);
+    load_rows(queries, x->d_o, 1, a->ld, r->d_o);
+    make_delta(queries, r->d_o, x->o, a->ld, r->delta);
     for (int64_t j = 0; j < s->sk; j += BACKWARD_KEYS) {
         const int64_t in_block = pod_min(BACKWARD_KEYS, s->sk - j);
         const int64_t keys = pod_max(0, pod_min(in_block, a->keys - j));
@@ -482,11 +487,11 @@ POD_INLINE void backward_head(const head *a, pod_dtype t, const gradients *x)
         memset(r->dk, 0, sizeof(float) * (size_t)(in_block * a->ld));
         memset(r->dv, 0, sizeof(float) * (size_t)(in_block * a->ld));
         for (int64_t i = 0; i < s->sq && keys > 0; i += ROWS)
-            backward_block(a, t, x, i, pod_min(ROWS, s->sq - i), j, keys);
+            backward_block(a, x, i, pod_min(ROWS, s->sq - i), j, keys);
         store_rows(all, r->dk, 1, a->ld, x->dk);
         store_rows(all, r->dv, 1, a->ld, x->dv);
     }
-    store_rows(tokens_of(a, t, s->sq, 0, s->sq), r->out, s->scale, a->ld, x->dq);
+    store_rows(queries, r->out, s->scale, a->ld, x->dq);
 }
 
 static void attention_backward(const pod_attention_shape *s, const pod_attention_inputs *in,
