@@ -141,7 +141,7 @@ static pod_status make_vocab(counter *k, const pod_config *c, const char *path)
     POD_TRY(pod_file_check(path));
     POD_TRY(pod_basic_create(pod_config_bool(c, POD_OPT_CASED), &k->basic));
     POD_TRY(pod_word_counts_create(&k->counts));
-    pod_progress_begin(k->log, "counting words", "KiB", 0, 0);
+    pod_progress_begin(k->log, "counting words", "KiB", 0, files.bytes >> 10);
     const pod_status s = count_files(k, files.n, files.file);
     pod_progress_end(k->log);
     POD_TRY(s);

@@ -81,6 +81,7 @@ typedef struct pod_text_file {
 typedef struct pod_text_files {
     int n;
     const pod_text_file *file; /* (n) */
+    int64_t bytes;             /* of all */
     int n_ignored;             /* files of folders that are no texts by their names */
     const char *first_ignored;
 } pod_text_files;

@@ -26,7 +26,7 @@ typedef struct intake {
     pod_invalid_bytes invalid;
     pod_split split;            /* of the document, or pair, that is read */
     int64_t n_units, n_in_file; /* documents or pairs so far; rows of this file */
-    int64_t done_bytes, all_bytes;
+    int64_t done_bytes;
 } intake;
 
 /* ---- splits ---------------------------------------------------------------------------------- */
@@ -170,11 +170,7 @@ static pod_status read_file(intake *m, const pod_text_file *file)
 
 static pod_status read_files(intake *m)
 {
-    for (int i = 0; i < m->files.n; i++) {
-        struct stat st;
-        if (stat(m->files.file[i].path, &st) == 0) m->all_bytes += st.st_size;
-    }
-    pod_progress_begin(m->log, "importing", "KiB", 0, m->all_bytes >> 10);
+    pod_progress_begin(m->log, "importing", "KiB", 0, m->files.bytes >> 10);
     pod_status s = POD_OK;
     for (int i = 0; i < m->files.n && s == POD_OK; i++) s = read_file(m, &m->files.file[i]);
     pod_progress_end(m->log);

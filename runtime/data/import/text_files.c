@@ -126,7 +126,11 @@ pod_status pod_text_files_list(int n, const char *const from[], bool pairs, cons
     }
     if (test_files) POD_TRY(mark_tests(&l, test_files));
     for (int i = 0; i < l.n; i++) POD_TRY(pod_text_file_check(l.file[i].path));
-    *out = (pod_text_files){l.n, l.file, l.n_ignored, l.first_ignored};
+    *out = (pod_text_files){l.n, l.file, 0, l.n_ignored, l.first_ignored};
+    for (int i = 0; i < l.n; i++) {
+        struct stat st;
+        if (stat(l.file[i].path, &st) == 0) out->bytes += st.st_size;
+    }
     return POD_OK;
 }
 
