@@ -55,6 +55,9 @@ struct pod_task {
     /* The field of weights, float32, by whose sum over the batch the loss is divided: in training
      * they are fed divided by it. POD_NO_FIELD: the loss is a mean over samples. */
     int mean_over;
+    /* The fields of a text: the ids, and how many of a sample's are no padding. POD_NO_FIELD: the
+     * task has no text. */
+    int ids, lengths;
 
     /* `data` is the data set as the network sees it (pod_setup_seen). */
     pod_form (*form)(const pod_setup *s, const pod_dataset_info *data);

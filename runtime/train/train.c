@@ -67,6 +67,15 @@ static pod_status divide_weights(pod__trainer *t, int64_t step, const pod_batch 
     return POD_OK;
 }
 
+static void count_tokens(pod__trainer *t, const pod_batch *batch)
+{
+    const int field = t->args->network->task->lengths;
+    const int64_t n = pod_loader_local_batch(t->feed.loader);
+    if (field == POD_NO_FIELD) return;
+    const int32_t *length = batch->field[field];
+    for (int64_t i = 0; i < n; i++) t->n_tokens += length[i];
+}
+
 /* A step that failed is not done. */
 static void log_step(const pod__trainer *t, int64_t step, int64_t core_wait_ns, pod_status status)
 {
@@ -97,6 +106,7 @@ static pod_status train_step(pod__trainer *t, int64_t step)
     t->lr = (float)pod__train_lr_at(t, step);
     t->step_number = (float)(step + 1);
     draw(t, step, &batch);
+    count_tokens(t, &batch);
     pod_status status = divide_weights(t, step, &batch);
     if (status == POD_OK) status = pod_exec_step(t->exec, tl);
     pod_timeline_end_step(tl, pod__train_now(t));
@@ -289,9 +299,11 @@ static pod_status measure(pod__trainer *t)
     pod_train_result *r = t->result;
     POD_TRY(pod_comm_agree(t->args->comm, measure_own(t)));
     share_phases(t);
-    double n_dropped = (double)pod_timeline_n_dropped(r->timeline);
-    pod_comm_sum(t->args->comm, &n_dropped, 1);
-    r->n_dropped = (int64_t)n_dropped;
+    double sums[] = {(double)pod_timeline_n_dropped(r->timeline), t->n_tokens};
+    pod_comm_sum(t->args->comm, sums, 2);
+    r->n_dropped = (int64_t)sums[0];
+    const int64_t n_samples = r->n_steps * t->args->setup->batch;
+    if (n_samples > 0) r->tokens_per_sample = sums[1] / (double)n_samples;
     r->weights_hash = pod_store_hash(t->store);
     return pod_comm_same(t->args->comm, "the weights", &r->weights_hash, sizeof r->weights_hash);
 }

@@ -64,9 +64,10 @@ typedef struct pod_train_result {
     double phase_share[POD_N_PHASES], other_share; /* of the step time; mean over ranks */
     double exposed_s; /* per step, communication that computation did not hide; mean over ranks */
     pod_rank_memory memory;
-    int64_t n_dropped;     /* events for which the timelines had no room, of all ranks */
-    const char *data_name; /* name of the data set, in `arena`; NULL until it is open */
-    int64_t n_weights;     /* number of trained parameters */
+    double tokens_per_sample; /* of a text, without padding; else 0 */
+    int64_t n_dropped;        /* events for which the timelines had no room, of all ranks */
+    const char *data_name;    /* name of the data set, in `arena`; NULL until it is open */
+    int64_t n_weights;        /* number of trained parameters */
     uint64_t weights_hash;
     pod_timeline *timeline;     /* the caller destroys it; NULL if no step was reached */
     const pod_program *program; /* the training program; lives in `arena` */

@@ -57,6 +57,7 @@ typedef struct pod__trainer {
     int32_t *draws;        /* likewise, one per sample of this rank */
     float *weights; /* likewise: the field that the loss is a mean over, divided by its sum */
     int64_t weights_per_sample;
+    double n_tokens; /* that were fed, of a text; of this rank */
     pod_core_wait core_wait;
     bool epoch_is_open;       /* in mllog: an epoch_start without epoch_stop */
     bool is_evaluated;        /* in mllog: the evaluation after the last step is complete already */
