@@ -7,7 +7,7 @@
 #include "bench/config_share.h"
 #include "bench/no_effect.h"
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/data/glyphs.h"
+#include "runtime/data/dataset.h"
 #include "runtime/optim/optim.h"
 
 static bool is_length(pod_opt o) { return o == POD_OPT_STEPS || o == POD_OPT_EPOCHS; }
@@ -99,7 +99,7 @@ pod_status pod_as_trained_differs(const pod_config *given, const char *path, pod
 static pod_status check_data(const pod_config *c)
 {
     const char *data = pod_config_text(c, POD_OPT_DATA);
-    if (pod_config_source(c, POD_OPT_DATA) != POD_FROM_CHECKPOINT || pod_glyphs_is_spec(data) ||
+    if (pod_config_source(c, POD_OPT_DATA) != POD_FROM_CHECKPOINT || pod_dataset_is_synthetic(data) ||
         access(data, F_OK) == 0)
         return POD_OK;
     return pod_fail(POD_E_IO,

@@ -135,27 +135,16 @@ static pod_status write_json(const pod_dataset *d, const pod_text_set *t, const 
     return s;
 }
 
-static pod_status print_text_info(const char *path, pod_call *call)
-{
-    pod_text_set *t;
-    POD_TRY(pod_text_set_open(path, 0, NULL, &t));
-    pod_status s = pod_text_set_print(t, call->log->out);
-    if (s == POD_OK) s = write_json(NULL, t, pod_config_text(call->config, POD_OPT_JSON));
-    pod_text_set_close(t);
-    return s;
-}
-
 static pod_status print_info(const char *path, pod_call *call)
 {
     const pod_dataset_options options = {.cache_bytes = 0};
     pod_dataset *d;
-    bool is_text = false;
-    if (!pod_glyphs_is_spec(path)) POD_TRY(pod_text_set_is(path, &is_text));
-    if (is_text) return print_text_info(path, call);
     POD_TRY(pod_dataset_open_with(path, (uint64_t)pod_config_int(call->config, POD_OPT_SEED),
                                   &options, &d));
-    pod_status s = pod_dataset_print(d, call->log->out);
-    if (s == POD_OK) s = write_json(d, NULL, pod_config_text(call->config, POD_OPT_JSON));
+    const char *json = pod_config_text(call->config, POD_OPT_JSON);
+    pod_status s = d->text ? pod_text_set_print(d->text, call->log->out)
+                           : pod_dataset_print(d, call->log->out);
+    if (s == POD_OK) s = write_json(d->text ? NULL : d, d->text, json);
     pod_dataset_close(d);
     return s;
 }

@@ -11,7 +11,7 @@
 #include "kernels/gemm/blas.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/core/places.h"
-#include "runtime/data/glyphs.h"
+#include "runtime/data/dataset.h"
 
 static const double unknown = (double)NAN, mib = 1 << 20;
 
@@ -273,7 +273,7 @@ static const char *input_note(const pod_run *r, char *note, size_t bytes)
     pod_cpu_allowed(&own);
     const int n = pod_cpu_set_cores(&own);
     const bool is_bound = r->setup->input_threads >= n && n < pod_cpu_physical_cores();
-    const bool reads = !pod_glyphs_is_spec(r->setup->data) && r->result->memory.data == 0;
+    const bool reads = !pod_dataset_is_synthetic(r->setup->data) && r->result->memory.data == 0;
     if (!is_input_bound(r->result)) return "waiting for the batch";
     int at = snprintf(note, bytes, "waiting for the batch, the largest share: ");
     if (is_bound)
@@ -324,8 +324,8 @@ static void add_steps(pod_record *q, const pod_run *r)
                                              "all-reduce that was not hidden",
                                              "the optimizer's share"};
     pod_record_real(q, "samples_per_s", "samples/s", "1/s", 1, pod_run_samples_per_s(r));
-    if (r->task->lengths != POD_NO_FIELD) add_tokens(q, r);
     pod_record_note(q, x->n_steps == 1 ? "of the only step" : "training steps, without the first");
+    if (r->task->lengths != POD_NO_FIELD) add_tokens(q, r);
     pod_record_real(q, "step_s", "step median", "ms", 2, measured(r, step->median));
     pod_record_real(q, NULL, "step p99", "ms", 2, step->p99);
     for (int p = 0; p < POD_N_PHASES; p++) {

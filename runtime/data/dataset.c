@@ -18,6 +18,11 @@ pod_status pod_dataset_open(const char *spec, uint64_t seed, pod_dataset **out)
     return pod_dataset_open_with(spec, seed, &options, out);
 }
 
+bool pod_dataset_is_synthetic(const char *spec)
+{
+    return pod_glyphs_is_spec(spec) || pod_phrases_is_spec(spec);
+}
+
 static pod_status open_phrases(const char *spec, uint64_t seed, const pod_alloc *alloc,
                                pod_dataset **out)
 {

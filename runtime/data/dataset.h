@@ -85,6 +85,8 @@ typedef struct pod_dataset_options {
     const pod_alloc *alloc; /* NULL: pod_alloc_default */
 } pod_dataset_options;
 
+bool pod_dataset_is_synthetic(const char *spec); /* of no file: glyphs, phrases */
+
 /* Opens a data set and checks dimensions, types, counts and every label. If all pixels fit in
  * cache_bytes they are loaded at once (each process holds its own copy); otherwise each read goes
  * to the file. `seed` is for glyphs; files ignore it. Fails with POD_E_IO, POD_E_FORMAT,

@@ -1,14 +1,18 @@
 #include "runtime/train/rank_memory.h"
 
 #include "runtime/data/glyphs.h"
+#include "runtime/data/phrases.h"
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
 size_t pod_rank_memory_kept(const pod_setup *s, const pod_dataset_info *stored)
 {
     if (pod_glyphs_is_spec(s->data)) return 0;
-    if (stored->n_tokens > 0)
-        return stored->text_bytes <= s->data_cache_bytes ? (size_t)stored->text_bytes : 0;
+    if (stored->n_tokens > 0) {
+        const bool is_kept =
+            pod_phrases_is_spec(s->data) || stored->text_bytes <= s->data_cache_bytes;
+        return is_kept ? (size_t)stored->text_bytes : 0;
+    }
     const int64_t rows = s->data_cache_bytes / pod_dataset_sample_bytes(stored);
     const int64_t n_train = stored->n_samples[POD_SPLIT_TRAIN],
                   n_test = stored->n_samples[POD_SPLIT_TEST];
