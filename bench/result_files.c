@@ -54,6 +54,7 @@ static const struct {
      NULL},
     {POD_CMD_GOODPUT, POD_OPT_JSON, "\"minipod.goodput_report\"", "goodput's JSON record", NULL,
      NULL},
+    {POD_CMD_EXPLAIN, POD_OPT_JSON, "\"minipod.samples\"", "a JSON file of samples", NULL, NULL},
     {POD_CMD_MLPERF, POD_OPT_JSON, "\"minipod.mlperf\"", "a JSON record of mlperf", NULL, NULL},
     {POD_CMD_ALL, POD_OPT_CSV, "# minipod ", "a CSV file of minipod", NULL, NULL},
     {POD_CMD_ALL, POD_OPT_PREDICTIONS, "index,label,answer", "a file of predictions", NULL, NULL},

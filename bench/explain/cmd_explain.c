@@ -109,12 +109,22 @@ static const char topic_names[] =
 #undef POD_EXPLAIN
     ;
 
+/* What the environment has may be meant for other commands. */
+static pod_status check_json(const pod_config *c, pod_explain_fn *topic)
+{
+    if (topic == pod_explain_samples || pod_config_source(c, POD_OPT_JSON) != POD_FROM_COMMAND_LINE)
+        return POD_OK;
+    return pod_fail(POD_E_INVALID, "json: of explain samples, not of explain %s",
+                    pod_config_arg(c, 0));
+}
+
 pod_status pod_cmd_explain(pod_call *call, int *exit_code)
 {
     (void)exit_code;
     const char *given = pod_config_n_args(call->config) > 0 ? pod_config_arg(call->config, 0) : "";
     for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++) {
         if (strcmp(given, topics[i].name) != 0) continue;
+        POD_TRY(check_json(call->config, topics[i].run));
         pod_explain e = {.arena = call->arena};
         pod_config *settled;
         POD_TRY(pod_published_settle(call->config, false, &settled));

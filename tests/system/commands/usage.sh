@@ -94,12 +94,23 @@ done
 expect 0 'resnet8' explain model --model resnet8 --width 1
 expect 2 'resnet50: images are 28x28, need at least 32x32' explain model --model resnet50 --data glyphs
 expect 2 '256 is not divisible by the 3 cores' explain program --mesh 3
+expect 2 'json: of explain samples, not of explain model$' explain model --json m.json
+expect 2 'batch: 20 is more than the [0-9]* training samples' explain samples --model bert-tiny --data phrases:20:2+2 --seq-len 512 --batch 20
+expect 2 'masked-lm needs text' explain samples --model bert-tiny --data glyphs
+expect 2 'seq-len: ' explain samples --model bert-tiny --seq-len 4
+expect 0 '^ *1 .* \[CLS\] .*\[MASK\]{[a-z]*} .*\[SEP\]$' explain samples --model bert-tiny --seq-len 32 --batch 4
+expect 0 '^     *2  *[0-9]*  *[0-9]$' explain samples --model mlp --batch 4 --steps 2
+expect 0 '^      "labels": \[[0-9]\]$' explain samples --model mlp --data glyphs:2x2x1 --batch 1 --json -
 expect 2 'memory: 1M is too little for a batch of 1' explain memory --model mlp --memory 1M
 expect 2 '2y2' explain schedule --mesh 2y2
 expect 0 ' elements; all ranks verified$' explain schedule --mesh 16x16 --algo torus2d
 expect 0 ' elements; not verified: [0-9]* steps in all, at most 2097152 are$' explain schedule --mesh 128x128 --algo torus2d
 expect 2 'absent.h5' explain model --data absent.h5
 expect 2 'absent.conf' explain machine --machine absent.conf
+
+text=(--model bert-tiny --data phrases:20:4+2 --batch 4 --seq-len 16 --steps 1)
+expect 0 '^  samples/s .* of the only step$' train "${text[@]}"
+expect 0 '^  tokens/s .* of 16 a sequence$' train "${text[@]}"
 
 MINIPOD_MAX_ISA=mmx expect 2 "MINIPOD_MAX_ISA: 'mmx' is none of" data info x
 MINIPOD_PROGRESS=often expect 2 "MINIPOD_PROGRESS: 'often'" data info x
