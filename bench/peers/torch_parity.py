@@ -43,6 +43,7 @@ from weights import h5py, index_of, np, read_checkpoint, to_torch, write_checkpo
 CANCELS = 1e-10  # of the largest gradient: what is less in float64 is rounding
 KINK = 1e-5      # of a ReLU's input, which is of order 1: what rounding may move it by
 TINY = 1e-300
+FIRST = ("logits", "loss")  # rows of the table that are always shown
 HERE = os.path.dirname(os.path.abspath(__file__))
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
                "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -114,10 +115,10 @@ def read_predictions(path):
                             for row in rows])
 
 
-def last_loss(run):
+def last_row(run):
     with open(os.path.join(run, "steps.csv"), encoding="utf-8", newline="") as f:
         rows = list(csv.DictReader(line for line in f if not line.startswith("#")))
-    return float(rows[-1]["loss"])
+    return rows[-1]
 
 # ---- PyTorch's part ------------------------------------------------------------------------------
 
@@ -249,7 +250,7 @@ def run_minipod(args, folder, data, weights):
     index, logits = read_predictions(predictions)
     if index != list(range(len(logits))):
         sys.exit(f"{predictions}: its rows are not samples 0 to {len(logits) - 1}")
-    found = {"logits": logits, "loss": last_loss(after)}
+    found = {"logits": logits, "loss": float(last_row(after)["loss"])}
     with h5py.File(after_file) as f:
         for name in weights:
             found[f"gradient of {name}"] = to_torch(f[f"state/{name}/sgd/0"][()])
@@ -288,21 +289,19 @@ def compare(args, folder):
     return rows, sizes
 
 
-def tell(args, rows, sizes):
-    """The table; whether all are within the tolerance."""
+def tell(args, rows, n_first):
+    """The table: the first rows, and the furthest of the others; whether all are within the
+    tolerance."""
     gradients = [row for row in rows if row["name"].startswith("gradient")]
     means = [row for row in rows if row["name"].endswith("moving_mean")]
-    print(f"# {args.model}, {sizes['weights']} parameters in {len(gradients)} tensors, images "
-          f"{'x'.join(map(str, sizes['shape']))}, {sizes['classes']} classes, batch {args.batch} on "
-          f"{args.ranks} rank(s), {sizes['test']} test images, epsilon {args.bn_epsilon:g}, label "
-          f"smoothing {args.label_smoothing:g}")
     print(f"# a: minipod f32; b: PyTorch {torch.__version__} f32; c: PyTorch f64")
     columns = ("a - b", "norm", "a - c", "b - c", "kinks")
-    print(f"# {'tensor':<48}" + "".join(f"{column:>10}" for column in columns))
+    width = max(48, max(len(row["name"]) for row in rows))
+    print(f"# {'tensor':<{width}}" + "".join(f"{column:>10}" for column in columns))
 
     def line(what, row):
-        print(f"  {what:<48}" + "".join(f"{row[column]:>10.1e}" for column in columns))
-    for row in rows[:2] + sorted(means, key=lambda row: -row["a - b"])[:1]:
+        print(f"  {what:<{width}}" + "".join(f"{row[column]:>10.1e}" for column in columns))
+    for row in rows[:n_first] + sorted(means, key=lambda row: -row["a - b"])[:1]:
         line(row["name"], row)
     for row in sorted(gradients, key=lambda row: -row["a - b"])[:args.rows]:
         line(row["name"], row)
@@ -347,7 +346,11 @@ def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         rows, sizes = compare(args, folder)
-    sys.exit(0 if tell(args, rows, sizes) else 1)
+    print(f"# {args.model}, {sizes['weights']} parameters, images "
+          f"{'x'.join(map(str, sizes['shape']))}, {sizes['classes']} classes, batch {args.batch} on "
+          f"{args.ranks} rank(s), {sizes['test']} test images, epsilon {args.bn_epsilon:g}, label "
+          f"smoothing {args.label_smoothing:g}")
+    sys.exit(0 if tell(args, rows, len(FIRST)) else 1)
 
 
 if __name__ == "__main__":
