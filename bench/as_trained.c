@@ -99,8 +99,8 @@ pod_status pod_as_trained_differs(const pod_config *given, const char *path, pod
 static pod_status check_data(const pod_config *c)
 {
     const char *data = pod_config_text(c, POD_OPT_DATA);
-    if (pod_config_source(c, POD_OPT_DATA) != POD_FROM_CHECKPOINT || pod_dataset_is_synthetic(data) ||
-        access(data, F_OK) == 0)
+    if (pod_config_source(c, POD_OPT_DATA) != POD_FROM_CHECKPOINT ||
+        pod_dataset_is_synthetic(data) || access(data, F_OK) == 0)
         return POD_OK;
     return pod_fail(POD_E_IO,
                     "%s: %s; the checkpoint has a path from where training ran: --data FILE says "
