@@ -61,10 +61,13 @@ static pod_value attention(const bert *b, pod_value x)
     for (int i = 0; i < 3; i++)
         part[i] = sequences_of(
             b, pod__project(b->g, x, name[i], b->size->hidden, b->args->travel, b->args));
+    const pod_dtype t = pod__product_type(b->args);
     const pod_attention_attr attr = {.n_heads = (int)b->size->heads,
                                      .dropout = b->args->draws.id ? b->dropout : 0};
+    for (int i = 0; i < 3; i++) part[i] = pod_cast(b->g, part[i], t);
     pod_value y =
         pod_attention(b->g, part[0], part[1], part[2], b->in->lengths, b->args->draws, attr);
+    y = pod_cast(b->g, y, b->args->travel);
     pod_scope_end(b->g);
     pod_scope_begin(b->g, "output");
     y = residual(b, rows_of(b, y), x);
@@ -115,7 +118,7 @@ static pod_value pooled(const bert *b, pod_value x)
 static pod_value transform(const bert *b, pod_value x)
 {
     pod_graph *g = b->g;
-    pod_value y = pod_gather_rows(g, sequences_of(b, x), b->in->places);
+    pod_value y = pod_gather_rows(g, sequences_of(b, x), b->in->positions);
     if (!y.id) return y;
     const pod_shape at = pod_graph_type(g, y)->shape;
     y = pod_reshape(g, y, (pod_shape){2, {at.dim[0] * at.dim[1], at.dim[2]}});
@@ -157,8 +160,8 @@ pod_language_out pod__bert(pod_graph *g, const pod_language_size *size, const po
     pod_scope_begin(g, "cls");
     out.next = pod__project(g, first, "seq_relationship", NEXT, POD_F32, args);
     pod_scope_begin(g, "predictions");
-    out.hidden = transform(&b, x);
-    out.table = pod_cast(g, table, args->travel);
+    out.hidden = pod_cast(g, transform(&b, x), pod__product_type(args));
+    out.table = pod_cast(g, table, pod__product_type(args));
     out.bias = pod_weight(g, "output_bias", (pod_shape){1, {args->n_tokens}},
                           (pod_init){POD_INIT_ZERO, 0}, POD_ROLE_BIAS);
     pod_scope_end(g);

@@ -33,12 +33,17 @@ pod_value pod__kernel(pod_graph *g, const char *name, pod_shape shape)
     return pod_weight(g, name, shape, (pod_init){POD_INIT_TRUNCATED, 0.02f}, POD_ROLE_WEIGHT);
 }
 
+pod_dtype pod__product_type(const pod_language_args *args)
+{
+    return args->bf16_products ? POD_BF16 : args->travel;
+}
+
 pod_value pod__project(pod_graph *g, pod_value x, const char *name, int64_t units, pod_dtype to,
                        const pod_language_args *args)
 {
     if (!x.id) return x;
     const pod_shape *s = &pod_graph_type(g, x)->shape;
-    const pod_dtype t = args->bf16_products ? POD_BF16 : args->travel;
+    const pod_dtype t = pod__product_type(args);
     pod_scope_begin(g, "%s", name);
     pod_value w = pod__kernel(g, "kernel", (pod_shape){2, {s->dim[s->n_dims - 1], units}});
     pod_value b =

@@ -8,10 +8,10 @@
 
 /* What a model reads: N sequences of S tokens. */
 typedef struct pod_language_in {
-    pod_value ids;      /* (N, S) i32 */
-    pod_value segments; /* (N, S) i32, 0 or 1 */
-    pod_value lengths;  /* (N) i32: tokens that are no padding */
-    pod_value places;   /* (N, M) i32: the tokens whose ids are predicted */
+    pod_value ids;       /* (N, S) i32 */
+    pod_value segments;  /* (N, S) i32, 0 or 1 */
+    pod_value lengths;   /* (N) i32: tokens that are no padding */
+    pod_value positions; /* (N, M) i32: of the tokens whose ids are predicted */
 } pod_language_in;
 
 typedef struct pod_language_args {
@@ -23,7 +23,7 @@ typedef struct pod_language_args {
 } pod_language_args;
 
 typedef struct pod_language_out {
-    pod_value hidden; /* (N, M, H), for the places; its logits are hidden table^T + bias */
+    pod_value hidden; /* (N, M, H), for these positions; its logits are hidden table^T + bias */
     pod_value table;  /* (V, H), of hidden's type */
     pod_value bias;   /* (V) float32 */
     pod_value next;   /* (N, 2) float32: logits of "follows" and "is random" */

@@ -14,6 +14,9 @@
 /* Adds a weight that starts normal with deviation 0.02, cut at two deviations. */
 pod_value pod__kernel(pod_graph *g, const char *name, pod_shape shape);
 
+/* Returns the type in which matrices are multiplied. */
+pod_dtype pod__product_type(const pod_language_args *args);
+
 /* Multiplies rows x (R, F) by a new weight "kernel" (F, units) and adds a new "bias", in scope
  * `name`. The result has type `to`. With bf16_products and a float32 x, both operands are rounded to
  * bfloat16. */

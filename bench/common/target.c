@@ -47,10 +47,10 @@ static pod_network_out build_language(const void *ctx, pod_graph *g, const pod_n
     const pod_network_choice *choice = ctx;
     const pod_setup *s = choice->setup;
     const pod_language *model = choice->language;
-    const pod_language_in read = {.ids = in->field[POD_FIELD_IDS],
-                                  .segments = in->field[POD_FIELD_SEGMENTS],
-                                  .lengths = in->field[POD_FIELD_LENGTHS],
-                                  .places = in->field[POD_FIELD_PLACES]};
+    const pod_language_in read = {.ids = in->field[POD_MASKED_IDS],
+                                  .segments = in->field[POD_MASKED_SEGMENTS],
+                                  .lengths = in->field[POD_MASKED_LENGTHS],
+                                  .positions = in->field[POD_MASKED_POSITIONS]};
     const pod_language_args args = {.n_tokens = in->data->n_tokens,
                                     .travel = s->precision,
                                     .bf16_products = s->bf16_products,

@@ -41,7 +41,7 @@
 enum { POD_ATTENTION_CHAIN = 256 };
 
 typedef struct pod_attention_shape {
-    int64_t n, sq, sk; /* sequences; queries and keys of each; all of this struct > 0 */
+    int64_t n, sq, sk; /* sequences; queries and keys of each, at least 1 */
     int64_t heads, d;
     pod_dtype t; /* POD_F32 or POD_BF16 */
     float scale;

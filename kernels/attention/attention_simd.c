@@ -283,7 +283,7 @@ POD_INLINE float row_max(const float *x, int64_t count, float max)
     return max;
 }
 
-/* Zeros from element `begin` of a row on, up to the end of the panel with element `end` - 1. */
+/* Writes zeros to elements begin to end - 1 of a row. */
 POD_INLINE void row_clear(float *x, int64_t begin, int64_t end)
 {
     for (int64_t i = begin; i < end; i++) x[i] = 0;

@@ -2,6 +2,7 @@
 #ifndef MINIPOD_RUNTIME_CORE_METRIC_H
 #define MINIPOD_RUNTIME_CORE_METRIC_H
 
+#include <math.h>
 #include <stdbool.h>
 
 enum { POD_MAX_METRICS = 3 };
@@ -11,9 +12,10 @@ typedef struct pod_metric {
     bool falls;       /* less is better */
 } pod_metric;
 
-/* Returns whether `value` is better than `other`. No number is better than NaN, nor NaN than any. */
+/* Returns whether `value` is better than `other`; any number is better than NaN. */
 static inline bool pod_metric_is_better(const pod_metric *m, double value, double other)
 {
+    if (isnan(other)) return !isnan(value);
     return m->falls ? value < other : value > other;
 }
 

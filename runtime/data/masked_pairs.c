@@ -19,9 +19,9 @@ typedef struct pair { /* a sample before anything is cut or masked */
     bool is_random;
 } pair;
 
-typedef struct plan { /* the samples of a pass */
-    int64_t pass, n;
-    pair *pair; /* (room) */
+typedef struct plan {      /* the samples of a pass */
+    int64_t pass, n, used; /* used: when, by the source's count */
+    pair *pair;            /* (room) */
 } plan;
 
 typedef struct source {
@@ -32,6 +32,7 @@ typedef struct source {
     pod_masked_pairs how;
     int32_t n_tokens, special[POD_N_SPECIALS];
     pthread_mutex_t lock; /* of the plans: an epoch's last batches are made beside the next one's */
+    int64_t n_uses;
     plan plan[N_PLANS];
 } source;
 
@@ -109,11 +110,23 @@ static void make_plan(const source *s, int64_t pass, plan *p)
     if (p->n > s->room && s->room > 0) p->n = s->room;
 }
 
+/* That of the pass, or the one that was used longest ago. */
+static plan *choose_plan(source *s, int64_t pass)
+{
+    plan *oldest = &s->plan[0];
+    for (plan *p = s->plan; p < s->plan + N_PLANS; p++) {
+        if (p->pass == pass) return p;
+        if (p->used < oldest->used) oldest = p;
+    }
+    return oldest;
+}
+
 static pair find_pair(source *s, int64_t pass, int64_t sample)
 {
-    plan *p = &s->plan[pass % N_PLANS];
     pthread_mutex_lock(&s->lock);
+    plan *p = choose_plan(s, pass);
     if (p->pass != pass) make_plan(s, pass, p);
+    p->used = ++s->n_uses;
     const pair found = p->pair[sample % p->n];
     pthread_mutex_unlock(&s->lock);
     return found;
@@ -154,7 +167,7 @@ static pod_status read_cut(const source *s, piece p, cut c, int32_t *id)
 static pod_status put_tokens(const source *s, const pair *p, void *const row[], pod_rng *r,
                              int64_t *n_a, int64_t *n)
 {
-    int32_t *id = row[POD_FIELD_IDS], *segment = row[POD_FIELD_SEGMENTS];
+    int32_t *id = row[POD_MASKED_IDS], *segment = row[POD_MASKED_SEGMENTS];
     cut a = {0, tokens_of(s, p->a)}, b = {0, tokens_of(s, p->b)};
     cut_to(s->how.seq_len - N_SPECIAL, &a, &b, r);
     *n_a = a.n;
@@ -168,8 +181,8 @@ static pod_status put_tokens(const source *s, const pair *p, void *const row[], 
         segment[i] = i >= 2 + a.n && i < *n;
         if (i >= *n) id[i] = s->special[POD_PAD];
     }
-    *(int32_t *)row[POD_FIELD_LENGTHS] = (int32_t)*n;
-    *(int32_t *)row[POD_FIELD_NEXT] = p->is_random;
+    *(int32_t *)row[POD_MASKED_LENGTHS] = (int32_t)*n;
+    *(int32_t *)row[POD_MASKED_NEXT] = p->is_random;
     return POD_OK;
 }
 
@@ -192,9 +205,9 @@ static int32_t masked(const source *s, int32_t id, pod_rng *r)
 static void mask(const source *s, int64_t n_a, int64_t n, void *const row[], int32_t *order,
                  pod_rng *r)
 {
-    int32_t *id = row[POD_FIELD_IDS], *place = row[POD_FIELD_PLACES];
-    int32_t *answer = row[POD_FIELD_ANSWERS];
-    float *weight = row[POD_FIELD_WEIGHTS];
+    int32_t *id = row[POD_MASKED_IDS], *place = row[POD_MASKED_POSITIONS];
+    int32_t *answer = row[POD_MASKED_ANSWERS];
+    float *weight = row[POD_MASKED_WEIGHTS];
     const int64_t n_candidates = n - N_SPECIAL, max = s->how.max_masked;
     int64_t count = (int64_t)nearbyint(s->how.mask_rate * (double)n); /* half to even */
     if (count < 1) count = 1;
@@ -220,7 +233,7 @@ static void mask(const source *s, int64_t n_a, int64_t n, void *const row[], int
 static pod_status fill(const pod_samples *samples, int64_t epoch, int64_t sample, void *const row[],
                        void *scratch)
 {
-    source *s = (source *)(uintptr_t)samples->source; /* its plans change, under its lock */
+    source *s = samples->source;
     const int64_t pass = s->how.static_passes > 0 ? epoch % s->how.static_passes : epoch;
     const pair p = find_pair(s, pass, sample);
     pod_rng r =
@@ -235,7 +248,7 @@ static void pad(const pod_samples *samples, void *const row[])
 {
     for (int i = 0; i < samples->form.n_fields; i++)
         memset(row[i], 0, (size_t)pod_field_row_bytes(&samples->form.field[i]));
-    *(int32_t *)row[POD_FIELD_NEXT] = -1;
+    *(int32_t *)row[POD_MASKED_NEXT] = -1;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -244,21 +257,21 @@ pod_form pod_masked_pairs_form(const pod_masked_pairs *m)
 {
     const int64_t s = m->seq_len, n = m->max_masked;
     return (pod_form){.n_fields = 7,
-                      .field = {[POD_FIELD_IDS] = {"ids", POD_I32, 1, {s}},
-                                [POD_FIELD_SEGMENTS] = {"segments", POD_I32, 1, {s}},
-                                [POD_FIELD_LENGTHS] = {"lengths", POD_I32, 0, {0}},
-                                [POD_FIELD_PLACES] = {"places", POD_I32, 1, {n}},
-                                [POD_FIELD_ANSWERS] = {"answers", POD_I32, 1, {n}},
-                                [POD_FIELD_WEIGHTS] = {"weights", POD_F32, 1, {n}},
-                                [POD_FIELD_NEXT] = {"next", POD_I32, 0, {0}}}};
+                      .field = {[POD_MASKED_IDS] = {"ids", POD_I32, 1, {s}},
+                                [POD_MASKED_SEGMENTS] = {"segments", POD_I32, 1, {s}},
+                                [POD_MASKED_LENGTHS] = {"lengths", POD_I32, 0, {0}},
+                                [POD_MASKED_POSITIONS] = {"positions", POD_I32, 1, {n}},
+                                [POD_MASKED_ANSWERS] = {"answers", POD_I32, 1, {n}},
+                                [POD_MASKED_WEIGHTS] = {"weights", POD_F32, 1, {n}},
+                                [POD_MASKED_NEXT] = {"next", POD_I32, 0, {0}}}};
 }
 
 static pod_status check(const pod_text_info *info, pod_split split)
 {
     if (info->n_fields != 1 || !info->has_documents)
         return pod_fail(POD_E_INVALID,
-                        "%s: masked-lm needs sentences in documents, found pairs: `minipod data "
-                        "import text` makes them",
+                        "%s: masked-lm needs sentences in documents: `minipod data import text` "
+                        "makes them",
                         info->name);
     if (info->n_documents[split] < 2)
         return pod_fail(POD_E_INVALID,

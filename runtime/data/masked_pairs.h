@@ -20,17 +20,17 @@
 #include "runtime/data/text_set.h"
 
 /* The fields, with S = seq_len and M = max_masked: ids i32 (S), segments i32 (S), 0 or 1; lengths
- * i32, tokens that are no padding; places i32 (M), ascending, 0 where unused; answers i32 (M), the
+ * i32, tokens that are no padding; positions i32 (M), ascending, 0 where unused; answers i32 (M), the
  * ids that stood there; weights f32 (M), 1 or 0; next i32, 0: B follows A, 1: it is random, -1: the
  * row is padding. */
 enum {
-    POD_FIELD_IDS,
-    POD_FIELD_SEGMENTS,
-    POD_FIELD_LENGTHS,
-    POD_FIELD_PLACES,
-    POD_FIELD_ANSWERS,
-    POD_FIELD_WEIGHTS,
-    POD_FIELD_NEXT
+    POD_MASKED_IDS,
+    POD_MASKED_SEGMENTS,
+    POD_MASKED_LENGTHS,
+    POD_MASKED_POSITIONS,
+    POD_MASKED_ANSWERS,
+    POD_MASKED_WEIGHTS,
+    POD_MASKED_NEXT
 };
 
 typedef struct pod_masked_pairs {
@@ -44,8 +44,8 @@ typedef struct pod_masked_pairs {
 
 pod_form pod_masked_pairs_form(const pod_masked_pairs *m);
 
-/* Draws from a split with documents, which is borrowed. E_INVALID, naming the text, if it has no
- * field `tokens`, no documents, or fewer than two of them; E_NOMEM. */
+/* Draws from a split with documents, which is borrowed. E_INVALID, naming the text, if it has
+ * other than one field, no documents, or fewer than two of them; E_NOMEM. */
 POD_MUST pod_status pod_masked_pairs_open(const pod_text_set *t, pod_split split,
                                           const pod_masked_pairs *m, pod_arena *a,
                                           pod_samples *out);

@@ -14,7 +14,7 @@ static const pod_phrases_options defaults = {200, {2000, 200}};
 
 /* ---- the language ---------------------------------------------------------------------------- */
 
-/* Words that differ in one number have no syllable in common. */
+/* Words with neighbouring numbers have no syllable in common. */
 static const char *name_word(int64_t i, pod_arena *a)
 {
     static const char consonants[] = "bdfgklmnprstvz", vowels[] = "aeiou";

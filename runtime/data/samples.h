@@ -31,7 +31,7 @@ struct pod_samples {
     pod_form form;
     int64_t n;
     size_t scratch_bytes;
-    const void *source; /* of fill and pad */
+    void *source; /* of fill and pad */
     /* Writes sample 0 <= sample < n to row[i] of each field i, as it is in this epoch. Called from
      * several threads at once; each has scratch_bytes of its own, aligned to 64. */
     pod_status (*fill)(const pod_samples *s, int64_t epoch, int64_t sample, void *const row[],

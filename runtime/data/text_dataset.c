@@ -79,7 +79,9 @@ pod_status pod__text_fingerprint(const pod_text_set *t, uint64_t *out)
     uint64_t h = pod_hash_bytes(POD_HASH_START, &info->is_cased, sizeof info->is_cased);
     h = pod_hash_bytes(h, &vocabulary, sizeof vocabulary);
     for (int split = 0; split < POD_N_SPLITS; split++) {
-        h = pod_hash_bytes(h, &info->n_documents[split], sizeof info->n_documents[split]);
+        const int64_t *document = pod_text_set_documents(t, (pod_split)split);
+        const size_t n = (size_t)info->n_documents[split] + 1;
+        if (document) h = pod_hash_bytes(h, document, n * sizeof *document);
         for (int f = 0; f < info->n_fields; f++) POD_TRY(hash_rows(t, (pod_split)split, f, &h));
     }
     *out = h ? h : 1;

@@ -136,7 +136,7 @@ static pod_status open_integers(pod_text_set *t, const char *name, pod_h5_array 
     return s;
 }
 
-/* Reads offsets, which ascend from 0; with `grows` each is larger than its predecessor. */
+/* Reads offsets, which ascend from 0. */
 static pod_status read_offsets(pod_text_set *t, const char *name, int64_t *n, const int64_t **out)
 {
     pod_h5_array a;

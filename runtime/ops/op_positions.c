@@ -10,8 +10,9 @@ static pod_status positions_infer(const pod_node *n, const pod_type in[], int n_
     (void)n_in;
     const positions_attr *a = n->attr;
     if (a->n < 1 || in[0].shape.n_dims < 1)
-        return pod_fail(POD_E_SHAPE, "%lld positions of samples, need at least one",
-                        (long long)a->n);
+        return pod_fail(POD_E_SHAPE,
+                        "%lld positions of a value with %d dimensions, need at least one of each",
+                        (long long)a->n, in[0].shape.n_dims);
     out[0] = pod_type_of(POD_I32, 2, (const int64_t[]){in[0].shape.dim[0], a->n});
     out[0].split[0] = in[0].split[0];
     return POD_OK;

@@ -145,12 +145,6 @@ pod_value pod_softmax_loss(pod_graph *g, pod_value logits, pod_value labels,
                            pod_softmax_loss_attr attr);                        /* scalar */
 pod_value pod_count_correct(pod_graph *g, pod_value logits, pod_value labels); /* scalar */
 
-/* a / (b + eps), float32 scalars: the mean over the weights of the whole batch, of sums over all cores.
- * b is taken as a constant and has no gradient. In micro-steps (pod_compile_args.accumulate) a b that
- * is a sum over the batch is E_UNSUPPORTED, because backward needs it before all have run; the host
- * feeds it then. */
-pod_value pod_ratio(pod_graph *g, pod_value a, pod_value b, float eps);
-
 /* ---- the head of a language model: op_vocab_loss.c ---- */
 typedef struct pod_vocab_sums { /* scalars, float32 */
     pod_value weight;           /* the sum of the weights */

@@ -11,6 +11,8 @@ static const char *const kind_name[POD_N_LR_KINDS] = {
 #undef POD_X
 };
 
+static int64_t warmup_end(const pod_lr *lr) { return lr->warmup_start + lr->warmup_steps; }
+
 static double constant(const pod_lr *lr, int64_t s)
 {
     (void)s;
@@ -23,9 +25,10 @@ static double poly(const pod_lr *lr, int64_t s)
         const double left = 1.0 - (double)s / (double)lr->train_steps;
         return left > 0 ? (lr->base - lr->end) * pow(left, lr->power) + lr->end : lr->end;
     }
-    if (s == lr->warmup_steps && s > 0) return lr->base;
-    const double p = fmax(1.0, (double)(s - lr->warmup_steps));
-    const double length = (double)(lr->train_steps - lr->warmup_steps + 1);
+    const int64_t end = warmup_end(lr);
+    if (s == end && s > 0) return lr->base;
+    const double p = fmax(1.0, (double)(s - end));
+    const double length = (double)(lr->train_steps - end + 1);
     if (p >= length) return lr->end;
     return (lr->base - lr->end) * pow(1.0 - p / length, lr->power) + lr->end;
 }
@@ -37,8 +40,8 @@ static double stairs(const pod_lr *lr, int64_t s)
 
 static double cosine(const pod_lr *lr, int64_t s)
 {
-    const double done = (double)(s - lr->warmup_steps);
-    const double length = (double)(lr->train_steps - lr->warmup_steps);
+    const double done = (double)(s - warmup_end(lr));
+    const double length = (double)(lr->train_steps - warmup_end(lr));
     if (done >= length) return lr->end;
     return lr->end + (lr->base - lr->end) * (1.0 + cos(pi * done / length)) / 2.0;
 }
@@ -46,7 +49,7 @@ static double cosine(const pod_lr *lr, int64_t s)
 static double noam(const pod_lr *lr, int64_t s)
 {
     const double w = fmax(1.0, (double)lr->warmup_steps);
-    return lr->base * sqrt(w / fmax((double)s, w));
+    return lr->base * sqrt(w / fmax((double)(s - lr->warmup_start), w));
 }
 
 double pod_lr_at(const pod_lr *lr, int64_t step)

@@ -3,20 +3,20 @@
  * Steps count from 0: step s makes the (s+1)-th update. A linear warm-up gives base s /
  * warmup_steps for s < warmup_steps, so that the very first update of a warmed-up run has rate 0,
  * as in the MLPerf reference and in TensorFlow's EfficientNet. With a warmup_start of k the warm-up
- * runs from step k on: its rate is base (s - k) / warmup_steps, at least 0. Behind it:
+ * runs from step k on: its rate is base (s - k) / warmup_steps, at least 0. With e = k +
+ * warmup_steps, from s = e on:
  *
  *   constant  base
- *   poly      (base - end) (1 - p/T)^power + end,  p = min(max(1, s - warmup_steps), T),
- *             T = train_steps - warmup_steps + 1, but base itself at the end of a warm-up:
+ *   poly      (base - end) (1 - p/T)^power + end,  p = min(max(1, s - e), T),
+ *             T = train_steps - e + 1, but base itself at the end of a warm-up:
  *             TensorFlow's LARS schedule, MLPerf reference. The last step of a run has p = T - 2
  *             and is slightly above `end`. from_start: (base - end) (1 - s/train_steps)^power +
  *             end, which counts from step 0 and so falls at the end of a warm-up: MLPerf's BERT.
  *   exp       base decay_rate^floor(s / decay_steps): stairs that count from step 0, under the
  *             warm-up too, as in TensorFlow's EfficientNet; after it the rate has already fallen by
  *             the stairs of the warm-up.
- *   cosine    end + (base - end) (1 + cos(pi q)) / 2,  q = (s - warmup_steps) / (train_steps -
- *             warmup_steps), at most 1: one period of Loshchilov and Hutter 2017.
- *   noam      base sqrt(w / max(s, w)), w = warmup_steps, at least 1: base is the highest rate. In
+ *   cosine    end + (base - end) (1 + cos(pi q)) / 2,  q = (s - e) / (train_steps - e), at most 1: one period of Loshchilov and Hutter 2017.
+ *   noam      base sqrt(w / max(s - k, w)), w = warmup_steps, at least 1: base is the highest rate. In
  *             Vaswani et al. 2017, section 5.3, that is H^-0.5 w^-0.5. */
 #ifndef MINIPOD_RUNTIME_OPTIM_LR_H
 #define MINIPOD_RUNTIME_OPTIM_LR_H

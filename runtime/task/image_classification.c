@@ -5,6 +5,15 @@
 
 enum { LOSS, CORRECT, N_SUMS };
 
+static pod_status check(const pod_dataset_info *data)
+{
+    if (data->n_tokens == 0) return POD_OK;
+    return pod_fail(POD_E_INVALID,
+                    "%s: has text, image-classification needs images and labels: a language model "
+                    "such as --model bert-tiny reads it",
+                    data->name);
+}
+
 static pod_form form(const pod_setup *s, const pod_dataset_info *data)
 {
     (void)s;
@@ -14,11 +23,7 @@ static pod_form form(const pod_setup *s, const pod_dataset_info *data)
 static pod_status samples(const pod_setup *s, const pod_dataset *d, bool train, pod_arena *a,
                           pod_samples *out)
 {
-    if (d->text)
-        return pod_fail(POD_E_INVALID,
-                        "%s: has text, image-classification needs images and labels: a language "
-                        "model such as --model bert-tiny reads it",
-                        d->info.name);
+    POD_TRY(check(&d->info));
     const pod_image_view view = {.augment = train ? s->augment : (pod_augment){0},
                                  .seed = s->seed,
                                  .height = s->image_height,
@@ -72,6 +77,8 @@ const pod_task pod_task_image_classification = {
     .mean_over = POD_NO_FIELD,
     .ids = POD_NO_FIELD,
     .lengths = POD_NO_FIELD,
+    .has_rows = true,
+    .check = check,
     .form = form,
     .samples = samples,
     .build = build,

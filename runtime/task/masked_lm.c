@@ -1,6 +1,7 @@
 /* BERT's pre-training: the masked tokens of two segments of text, and whether the second follows the
  * first. The loss is the mean cross-entropy over all masked tokens of the batch, whichever cores
- * have them, plus the mean over the sequences of the next-sentence loss. */
+ * have them, plus the mean over the sequences of the next-sentence loss. Label smoothing is of the
+ * first part alone, and spares the right token (runtime/ops/ops.h, pod_vocab_head). */
 #include "runtime/data/masked_pairs.h"
 #include "runtime/task/task.h"
 
@@ -18,6 +19,13 @@ static pod_masked_pairs how(const pod_setup *s, bool train)
                               .seed = s->seed};
 }
 
+static pod_status check(const pod_dataset_info *data)
+{
+    if (data->n_tokens > 0) return POD_OK;
+    return pod_fail(POD_E_INVALID,
+                    "%s: has images, masked-lm needs text: `minipod data import text`", data->name);
+}
+
 static pod_form form(const pod_setup *s, const pod_dataset_info *data)
 {
     (void)data;
@@ -29,14 +37,11 @@ static pod_status samples(const pod_setup *s, const pod_dataset *d, bool train, 
                           pod_samples *out)
 {
     const pod_masked_pairs m = how(s, train);
-    if (!d->text)
-        return pod_fail(POD_E_INVALID,
-                        "%s: has images, masked-lm needs text: `minipod data import text`",
-                        d->info.name);
+    POD_TRY(check(&d->info));
     return pod_masked_pairs_open(d->text, train ? POD_SPLIT_TRAIN : POD_SPLIT_TEST, &m, a, out);
 }
 
-/* In training the weights come divided by their sum over the batch (POD_FIELD_WEIGHTS is
+/* In training the weights come divided by their sum over the batch (POD_MASKED_WEIGHTS is
  * mean_over). */
 static void build(const pod_network *net, const pod_setup *s, pod_graph *g,
                   const pod_network_in *in, pod_value sum[])
@@ -45,12 +50,12 @@ static void build(const pod_network *net, const pod_setup *s, pod_graph *g,
     const pod_softmax_loss_attr next = {.scale = in->train ? 1.0f / (float)s->batch : 1.0f};
     pod_vocab_sums masked;
     sum[LOSS] =
-        pod_vocab_head(g, y.hidden, y.table, y.bias, in->field[POD_FIELD_ANSWERS],
-                       in->field[POD_FIELD_WEIGHTS], in->train ? s->label_smoothing : 0, &masked);
+        pod_vocab_head(g, y.hidden, y.table, y.bias, in->field[POD_MASKED_ANSWERS],
+                       in->field[POD_MASKED_WEIGHTS], in->train ? s->label_smoothing : 0, &masked);
     sum[CORRECT] = masked.correct;
     sum[WEIGHT] = masked.weight;
-    sum[NEXT_LOSS] = pod_softmax_loss(g, y.next, in->field[POD_FIELD_NEXT], next);
-    sum[NEXT_CORRECT] = pod_count_correct(g, y.next, in->field[POD_FIELD_NEXT]);
+    sum[NEXT_LOSS] = pod_softmax_loss(g, y.next, in->field[POD_MASKED_NEXT], next);
+    sum[NEXT_CORRECT] = pod_count_correct(g, y.next, in->field[POD_MASKED_NEXT]);
     if (in->train) sum[LOSS] = pod_axpby(g, 1, sum[LOSS], 1, sum[NEXT_LOSS]);
 }
 
@@ -69,9 +74,10 @@ const pod_task pod_task_masked_lm = {
     .metric = {{"masked_accuracy", false}, {"next_accuracy", false}},
     .n_sums = N_SUMS,
     .sum = {"loss", "correct", "weight", "next_loss", "next_correct"},
-    .mean_over = POD_FIELD_WEIGHTS,
-    .ids = POD_FIELD_IDS,
-    .lengths = POD_FIELD_LENGTHS,
+    .mean_over = POD_MASKED_WEIGHTS,
+    .ids = POD_MASKED_IDS,
+    .lengths = POD_MASKED_LENGTHS,
+    .check = check,
     .form = form,
     .samples = samples,
     .build = build,

@@ -30,8 +30,11 @@ pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
                              pod_graph **out)
 {
     pod_graph *g;
-    POD_TRY(pod_graph_create(arena, &g));
     const pod_task *task = net->task;
+    POD_TRY(task->check(data));
+    if (!train && s->reads_logits && !task->has_rows)
+        return pod_fail(POD_E_INVALID, "predictions: of image models, found --model %s", net->name);
+    POD_TRY(pod_graph_create(arena, &g));
     const pod_form form = task->form(s, data);
     pod_network_in in = {.data = data, .train = train};
     pod_value sum[POD_MAX_SUMS + 1] = {0};

@@ -279,6 +279,9 @@ pod_status pod_setup_schedule(pod_setup *s, int64_t n_train, pod_schedule *out)
     s->lr.train_steps = r.n_steps;
     if (s->warmup_steps > 0) s->warmup_epochs = (double)s->warmup_steps / per_epoch;
     s->lr.warmup_steps = (int64_t)llround(s->warmup_epochs * per_epoch);
+    if (s->lr.warmup_start != 0 && s->lr.warmup_steps == 0)
+        return pod_fail(POD_E_INVALID,
+                        "warmup-start: there is no warm-up: --warmup-steps gives its length");
     s->lr.decay_steps = s->decay_epochs * per_epoch;
     *out = r;
     return POD_OK;

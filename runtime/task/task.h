@@ -59,7 +59,10 @@ struct pod_task {
      * task has no text. */
     int ids, lengths;
 
+    bool has_rows; /* of logits, which --predictions writes */
+
     /* `data` is the data set as the network sees it (pod_setup_seen). */
+    pod_status (*check)(const pod_dataset_info *data); /* E_INVALID: it lacks the task's fields */
     pod_form (*form)(const pod_setup *s, const pod_dataset_info *data);
     pod_status (*samples)(const pod_setup *s, const pod_dataset *d, bool train, pod_arena *a,
                           pod_samples *out);

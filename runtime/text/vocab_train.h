@@ -25,7 +25,7 @@
 typedef struct pod_word_counts pod_word_counts;
 
 typedef struct pod_word_count {
-    size_t at, bytes; /* of the word in pod_word_counts_text */
+    size_t at, bytes; /* of the word in pod_word_counts_list */
     int64_t count;
 } pod_word_count;
 

@@ -146,7 +146,7 @@ static const char *print_metrics(const pod_task *task, const double value[], dou
                                  int places, char text[METRICS_BYTES])
 {
     int n = 0;
-    for (int i = 0; i < task->n_metrics; i++)
+    for (int i = 0; i < task->n_metrics && n < METRICS_BYTES; i++)
         n += snprintf(text + n, (size_t)(METRICS_BYTES - n), "  %s %.*f", task->metric[i].name,
                       i == 0 && target > 0 ? pod_places_apart(value[0], target) : places, value[i]);
     return text;

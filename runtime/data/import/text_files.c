@@ -84,9 +84,13 @@ static pod_status mark_test(lister *l, const char *name)
 {
     struct stat st;
     int n_marked = 0;
+    for (int i = 0; i < l->n; i++)
+        if (pod_file_is_same(l->file[i].path, name)) {
+            l->file[i].is_test = true;
+            return POD_OK;
+        }
     for (int i = 0; i < l->n; i++) {
-        const char *path = l->file[i].path;
-        if (strcmp(path, name) != 0 && strcmp(pod_path_name(path), name) != 0) continue;
+        if (strcmp(pod_path_name(l->file[i].path), name) != 0) continue;
         l->file[i].is_test = true;
         n_marked++;
     }
@@ -144,8 +148,8 @@ void pod_text_tell_ignored(const pod_text_files *files, pod_log *log)
 static bool is_binary(const uint8_t *head, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (head[i] < ' ' && !strchr("\t\n\r\f", head[i])) return true;
-    return n >= 2 && (memcmp(head, "\377\376", 2) == 0 || memcmp(head, "\376\377", 2) == 0);
+        if (head[i] == 0 || (head[i] < ' ' && !strchr("\t\n\r\f", head[i]))) return true;
+    return false;
 }
 
 pod_status pod_text_file_check(const char *path)

@@ -85,7 +85,11 @@ pod_value pod_dropout(pod_graph *g, pod_value x, pod_value draws, float rate)
 {
     if (!pod__usable(g, x) || !pod__usable(g, draws)) return (pod_value){0};
     const pod_shape shape = pod_graph_type(g, x)->shape;
-    const int64_t samples = pod_graph_type(g, draws)->shape.dim[0];
+    const pod_shape *of_draws = &pod_graph_type(g, draws)->shape;
+    if (of_draws->n_dims != 1)
+        return pod_graph_fail(g, POD_E_SHAPE, "dropout: draws have %d dimensions, need (N)",
+                              of_draws->n_dims);
+    const int64_t samples = of_draws->dim[0];
     if (rate == 0 || (shape.n_dims == 2 && shape.dim[0] == samples))
         return drop(g, x, draws, rate, false);
     const pod_shape flat = {2, {samples, pod_shape_count(&shape) / samples}};

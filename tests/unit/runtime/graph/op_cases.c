@@ -261,7 +261,7 @@ static pod_value vocab_case(pod_graph *g, pod_rng *r, pod_dtype travel, int para
     pod_value loss = pod_vocab_head(g, weight(g, "x", n_dims + 1, h), table, bias,
                                     numbers(g, "targets", n_dims, rows), weights,
                                     param & SMOOTH ? 0.1f : 0, &sums);
-    return pod_ratio(g, pod_scale(g, -1.5f, loss), sums.weight, 4);
+    return pod_scale(g, -0.1875f, loss);
 }
 
 /* Steps are 1/2 where the result is a polynomial of degree 2 along any line, for which a central
