@@ -13,7 +13,10 @@ float64. The exit code is 1 if an a is further than --tolerance from both b and 
 the untrained network is further from its expectation, ln V + 1.55e-4 H + ln 2 for V tokens and H hidden
 units, than an untrained logit is from 0.
 
-  bert_parity.py --model bert-tiny --seq-len 32
+Small models agree to 1e-5, which tells one form of GELU from the other. In bert-base rounding weighs
+more: gradients of queries and keys of the last layers are 1e-4 from float64 in both programs.
+
+  bert_parity.py --model bert-tiny --seq-len 32 --tolerance 1e-5
   bert_parity.py --model bert-mini --seq-len 64 --ranks 2 -- --accumulate 2
   bert_parity.py --data books.h5 --seq-len 128 --batch 4
 """
@@ -30,7 +33,6 @@ from weights import h5py, index_of, np, read_checkpoint, write_checkpoint
 
 HEAD_SIZE = 64     # of every published BERT
 GAIN, NOISE = 2.0, 0.1
-TOLERANCE = 1e-5   # with another form of GELU gradients are 3e-4 away
 LOGIT = 0.0176     # times sqrt(H): standard deviation of an untrained logit
 LOSSES = ("loss", "masked-LM loss", "next-sentence loss")
 ACCURACIES = ("masked accuracy", "next accuracy")
@@ -270,7 +272,7 @@ def read_arguments():
     p.add_argument("--max-masked", type=int, default=20)
     p.add_argument("--data", default="phrases:200:100+4", help="of text, as minipod takes it")
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--tolerance", type=float, default=TOLERANCE)
+    p.add_argument("--tolerance", type=float, default=1e-3)
     p.add_argument("--rows", type=int, default=5, help="gradients in the table, the furthest first")
     p.add_argument("--minipod", default=os.path.join(HERE, "../../build/release/bench/minipod"))
     p.add_argument("rest", nargs="*", help="after --: options of minipod train")

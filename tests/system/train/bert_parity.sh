@@ -7,7 +7,7 @@
 python=python3
 "$python" -c 'import importlib.util as u; exit(not (u.find_spec("torch") and u.find_spec("h5py")))' ||
     python=/usr/bin/python3 # Debian's, where another stands before it
-parity=("$python" "$2/bench/peers/bert_parity.py" --minipod "$minipod" --batch 8)
+parity=("$python" "$2/bench/peers/bert_parity.py" --minipod "$minipod" --batch 8 --tolerance 1e-5)
 
 timeout 100 "${parity[@]}" --ranks 2 -- --accumulate 2 >out 2>err
 case $? in
