@@ -10,8 +10,8 @@ typedef struct need {
     const char *want;
 } need;
 
-#define ON_RUNS   (POD_CMD_TRAIN | POD_CMD_EVAL)
-#define ON_STEPS  (POD_CMD_TRAIN | POD_CMD_PREDICT)
+#define ON_RUNS  (POD_CMD_TRAIN | POD_CMD_EVAL)
+#define ON_STEPS (POD_CMD_TRAIN | POD_CMD_PREDICT)
 static const need needs[] = {
 #define POD_NEEDS(who, id, other_id, want) {(who), POD_OPT_##id, POD_OPT_##other_id, (want)},
 #include "bench/no_effect.def"

@@ -77,10 +77,10 @@ static void put_batch(shown *x, const pod_batch *b)
 static int32_t answer_at(const shown *x, const pod_batch *b, int64_t row, int32_t place)
 {
     if (x->task != &pod_task_masked_lm) return -1;
-    const int64_t n = x->samples.form.field[POD_FIELD_PLACES].dim[0];
-    const int32_t *places = (const int32_t *)b->field[POD_FIELD_PLACES] + row * n;
-    const int32_t *answers = (const int32_t *)b->field[POD_FIELD_ANSWERS] + row * n;
-    const float *weights = (const float *)b->field[POD_FIELD_WEIGHTS] + row * n;
+    const int64_t n = x->samples.form.field[POD_MASKED_POSITIONS].dim[0];
+    const int32_t *places = (const int32_t *)b->field[POD_MASKED_POSITIONS] + row * n;
+    const int32_t *answers = (const int32_t *)b->field[POD_MASKED_ANSWERS] + row * n;
+    const float *weights = (const float *)b->field[POD_MASKED_WEIGHTS] + row * n;
     for (int64_t i = 0; i < n; i++)
         if (places[i] == place && weights[i] > 0) return answers[i];
     return -1;

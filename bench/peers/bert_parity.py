@@ -127,7 +127,7 @@ class Bert(nn.Module):
         for layer in self.bert["encoder"].values():
             x = layer(x, mask)
         pooled = torch.tanh(self.bert["pooler"]["dense"](x[:, 0]))
-        masked = x[torch.arange(len(x))[:, None], batch["places"]]
+        masked = x[torch.arange(len(x))[:, None], batch["positions"]]
         table = self.bert["embeddings"].word_embeddings.weight
         return self.cls["predictions"](masked, table), self.cls["seq_relationship"](pooled)
 

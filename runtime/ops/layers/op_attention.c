@@ -276,9 +276,8 @@ pod_value pod_attention(pod_graph *g, pod_value q, pod_value k, pod_value v, pod
 {
     const pod_value none = {0};
     if (!pod__usable(g, q)) return none;
-    if (pod_graph_type(g, q)->shape.n_dims != 3)
-        return pod_graph_fail(g, POD_E_SHAPE, "attention: q has %d dimensions, need (N, Sq, H)",
-                              pod_graph_type(g, q)->shape.n_dims);
+    if (pod_graph_type(g, q)->shape.n_dims < 1)
+        return pod_graph_fail(g, POD_E_SHAPE, "attention: q is a scalar, need (N, Sq, H)");
     if (attr.n_heads < 1)
         return pod_graph_fail(g, POD_E_INVALID, "attention: %d heads, need 1 or more",
                               attr.n_heads);

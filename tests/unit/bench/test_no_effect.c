@@ -117,8 +117,10 @@ static void table_holds(void)
                    who) == who,
                   "--%s is not of all of its commands, or --%s", pod_options[needs[i].option].name,
                   pod_options[needs[i].other].name);
-        const bool has_choices = !strchr("!sr", needs[i].want[0]) || strchr(needs[i].want, '|');
-        for (const char *p = has_choices ? needs[i].want : ""; *p != '\0'; p += strspn(p, "|")) {
+        const pod_option_type type = pod_options[needs[i].other].type;
+        for (const char *p =
+                 type == POD_OPTION_CHOICE && !strchr("!sr", needs[i].want[0]) ? needs[i].want : "";
+             *p != '\0'; p += strspn(p, "|")) {
             const size_t length = strcspn(p, "|");
             POD_CHECK(has_choice(pod_options[needs[i].other].choices, p, length),
                       "--%s: --%s has no choice '%.*s'", pod_options[needs[i].option].name,
