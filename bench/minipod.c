@@ -12,6 +12,7 @@
 
 #include "bench/command.h"
 #include "bench/config_share.h"
+#include "bench/fleet/fleet.h"
 #include "bench/goodput/goodput.h"
 #include "bench/job/keys.h"
 #include "bench/kernels/problem.h"
@@ -195,6 +196,7 @@ static void print_full_help(const pod_command *c)
     if (c->form.bit == POD_CMD_COLL) print_algorithms();
     if (c->form.bit == POD_CMD_KERNELS) print_problems();
     if (c->form.bit == POD_CMD_GOODPUT) pod_goodput_help(stdout);
+    if (c->form.bit == POD_CMD_FLEET) pod_fleet_help(stdout);
     if (pod_options[POD_OPT_FAULT].commands & c->form.bit) print_faults();
     if (pod_options[POD_OPT_JOB].commands & c->form.bit) print_job_keys();
     if (pod_options[POD_OPT_OPTIMIZER].commands & c->form.bit) pod_optim_help(stdout);

@@ -14,20 +14,24 @@ enum { HEAD_BYTES = 4096 };
 static const struct {
     uint32_t commands;
     const char *name, *mark;
-} in_out[] = {{POD_CMD_TRAIN, "run.json", "\"minipod.run\""},
-              {POD_CMD_TRAIN, "mllog.txt", ":::MLLOG "},
-              {POD_CMD_TRAIN, "steps.csv", "\nstep,begin"},
-              {POD_CMD_TRAIN, "goodput.json", "\"minipod.goodput\""},
-              {POD_CMD_TRAIN, "checkpoint/latest", "step-"},
-              {POD_CMD_TRAIN | POD_CMD_SIMULATE, "timeline.json", "\"displayTimeUnit\""},
-              {POD_CMD_SIMULATE, "simulate.json", "\"minipod.simulate\""},
-              {POD_CMD_SIMULATE, "links.csv", "# minipod "},
-              {POD_CMD_SIMULATE, "links.svg", "GNUPLOT"},
-              {POD_CMD_SIMULATE, "job.json", "\"minipod."},
-              {POD_CMD_SIMULATE, "job.svg", "GNUPLOT"},
-              {POD_CMD_SCALE, "scale.svg", "GNUPLOT"},
-              {POD_CMD_MLPERF, "mlperf.json", "\"minipod."},
-              {POD_CMD_MLPERF, "result_0.txt", ":::MLLOG "}};
+} in_out[] = {
+    {POD_CMD_TRAIN, "run.json", "\"minipod.run\""},
+    {POD_CMD_TRAIN, "mllog.txt", ":::MLLOG "},
+    {POD_CMD_TRAIN, "steps.csv", "\nstep,begin"},
+    {POD_CMD_TRAIN, "goodput.json", "\"minipod.goodput\""},
+    {POD_CMD_TRAIN, "checkpoint/latest", "step-"},
+    {POD_CMD_TRAIN | POD_CMD_SIMULATE | POD_CMD_FLEET, "timeline.json", "\"displayTimeUnit\""},
+    {POD_CMD_SIMULATE, "simulate.json", "\"minipod.simulate\""},
+    {POD_CMD_SIMULATE, "links.csv", "# minipod "},
+    {POD_CMD_SIMULATE, "links.svg", "GNUPLOT"},
+    {POD_CMD_SIMULATE, "job.json", "\"minipod."},
+    {POD_CMD_SIMULATE, "job.svg", "GNUPLOT"},
+    {POD_CMD_SCALE, "scale.svg", "GNUPLOT"},
+    {POD_CMD_FLEET, "fleet.json", "\"minipod.fleet\""},
+    {POD_CMD_FLEET, "events.csv", "job,event,time_s,ranks"},
+    {POD_CMD_FLEET, "jobs.csv", "# minipod "},
+    {POD_CMD_MLPERF, "mlperf.json", "\"minipod."},
+    {POD_CMD_MLPERF, "result_0.txt", ":::MLLOG "}};
 
 /* The same for the files that options name. Records of different commands are different kinds, so
  * that no result replaces a file of a run that is read. */
@@ -55,6 +59,7 @@ static const struct {
     {POD_CMD_GOODPUT, POD_OPT_JSON, "\"minipod.goodput_report\"", "goodput's JSON record", NULL,
      NULL},
     {POD_CMD_EXPLAIN, POD_OPT_JSON, "\"minipod.samples\"", "a JSON file of samples", NULL, NULL},
+    {POD_CMD_FLEET, POD_OPT_JSON, "\"minipod.fleet", "a JSON record of fleet", NULL, NULL},
     {POD_CMD_MLPERF, POD_OPT_JSON, "\"minipod.mlperf\"", "a JSON record of mlperf", NULL, NULL},
     {POD_CMD_ALL, POD_OPT_CSV, "# minipod ", "a CSV file of minipod", NULL, NULL},
     {POD_CMD_ALL, POD_OPT_PREDICTIONS, "index,label,answer", "a file of predictions", NULL, NULL},

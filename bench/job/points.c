@@ -4,11 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/job/costs.h"
 #include "bench/simulate/simulate.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/words.h"
 
-static const double GB = 1e9, HOUR_S = 3600, DAY_S = 86400, NS = 1e-9, MAX_COST_S = 1e7;
+static const double HOUR_S = 3600, DAY_S = 86400, NS = 1e-9, MAX_COST_S = 1e7;
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
@@ -131,25 +132,18 @@ static pod_status check_point(const pod_job_study *s, const pod_job_point *x)
     return POD_OK;
 }
 
-/* All nodes write a part each, and each reads the whole. */
 static pod_status finish_point(const pod_job_study *s, pod_job_point *x)
 {
     const pod_job_keys *k = &s->keys;
     if (pod_job_keys_has(k, POD_JOB_KEY_bytes)) x->bytes = (double)k->bytes;
-    const double copy_s = x->bytes / x->n_nodes / (k->copy_gb_per_s * GB),
-                 disk_s = x->bytes / x->n_nodes / (k->disk_gb_per_s * GB);
-    x->save_s = s->is_async ? copy_s : copy_s + disk_s;
-    x->write_s = s->is_async ? disk_s : 0;
-    x->restore_s = x->bytes / (k->copy_gb_per_s * GB) + x->bytes / (k->disk_gb_per_s * GB);
-    if (pod_job_keys_has(k, POD_JOB_KEY_save_s)) x->save_s = k->save_s;
-    if (pod_job_keys_has(k, POD_JOB_KEY_write_s) && s->is_async) x->write_s = k->write_s;
-    if (pod_job_keys_has(k, POD_JOB_KEY_restore_s)) x->restore_s = k->restore_s;
-    const bool has_parts =
-        pod_job_keys_has(k, POD_JOB_KEY_init_s) || pod_job_keys_has(k, POD_JOB_KEY_compile_s);
-    const bool is_whole = x->start_up_s > 0 && !has_parts;
-    x->init_s = is_whole ? x->start_up_s : k->init_s;
-    x->compile_s = is_whole ? 0 : k->compile_s;
-    x->n_steps = (int64_t)ceil(k->days * DAY_S / x->step_s * (1 - 1e-12));
+    const pod_job_costs costs =
+        pod_job_costs_of(k, x->bytes, x->n_nodes, s->is_async, x->start_up_s);
+    x->save_s = costs.save_s;
+    x->write_s = costs.write_s;
+    x->restore_s = costs.restore_s;
+    x->init_s = costs.init_s;
+    x->compile_s = costs.compile_s;
+    x->n_steps = pod_job_steps(k->days * DAY_S, x->step_s);
     x->mtbf_s = s->mtbf_h * HOUR_S / x->n_nodes;
     x->young_s = pod_job_interval_young_s(x->save_s, x->mtbf_s);
     x->daly_s = pod_job_interval_daly_s(x->save_s, x->mtbf_s);

@@ -23,7 +23,7 @@ static const char head[] =
 
 /* ---- text ---- */
 
-static void put_text(FILE *to, const char *text)
+void pod_report_put_text(FILE *to, const char *text)
 {
     for (; *text; text++) {
         switch (*text) {
@@ -39,7 +39,7 @@ static void put_text(FILE *to, const char *text)
 static void put_cell(FILE *to, const char *tag, const char *text)
 {
     fprintf(to, "<%s>", tag);
-    put_text(to, text ? text : ""); /* no memory for it */
+    pod_report_put_text(to, text ? text : ""); /* no memory for it */
     fprintf(to, "</%s>", tag);
 }
 
@@ -81,9 +81,9 @@ static void put_cautions(const page *p)
         {
             if (!cJSON_IsString(c)) continue;
             fputs(n_put++ ? "<li>" : "<h2>Cautions</h2>\n<ul>\n<li>", p->to);
-            put_text(p->to, p->run[i].folder);
+            pod_report_put_text(p->to, p->run[i].folder);
             fputs(": ", p->to);
-            put_text(p->to, c->valuestring);
+            pod_report_put_text(p->to, c->valuestring);
             fputs("</li>\n", p->to);
         }
     }
@@ -177,12 +177,11 @@ static pod_status put_plot(const page *p, pod_report_plot which, pod_log *log, b
     return s;
 }
 
-static pod_status put_page(const page *p, pod_log *log)
+static pod_status put_runs(const page *p, pod_log *log)
 {
     bool is_installed = true;
-    fputs(head, p->to);
-    fprintf(p->to, "<h1>minipod report</h1>\n<p>minipod %s, clock wall, %d run%s.</p>\n",
-            POD_VERSION, p->n, p->n == 1 ? "" : "s");
+    fprintf(p->to, "<p>minipod %s, clock wall, %d run%s.</p>\n", POD_VERSION, p->n,
+            p->n == 1 ? "" : "s");
     put_results(p);
     put_cautions(p);
     if (p->n > 1) put_settings(p);
@@ -192,18 +191,22 @@ static pod_status put_page(const page *p, pod_log *log)
         fputs("<p>No plots: gnuplot was not installed.</p>\n", p->to);
         pod_log_say(log, POD_LOG_WARNING, "no plots: gnuplot is not installed (gnuplot-nox)");
     }
-    fputs("</body></html>\n", p->to);
     return POD_OK;
 }
 
-pod_status pod_report_write(pod_arena *a, const pod_report_run run[], int n, const char *path,
+pod_status pod_report_write(pod_arena *a, const pod_report_content *x, const char *path,
                             pod_log *log)
 {
     pod_file *f;
     POD_TRY(pod_file_open_result(path, &f));
-    const page p = {.to = pod_file_stream(f), .arena = a, .run = run, .n = n};
-    const pod_status s = put_page(&p, log);
-    if (s == POD_OK) return pod_file_close(f);
-    pod_file_abandon(f);
-    return s;
+    const page p = {.to = pod_file_stream(f), .arena = a, .run = x->run, .n = x->n_runs};
+    fprintf(p.to, "%s<h1>minipod report</h1>\n", head);
+    const pod_status s = p.n > 0 ? put_runs(&p, log) : POD_OK;
+    if (s != POD_OK) {
+        pod_file_abandon(f);
+        return s;
+    }
+    for (int i = 0; i < x->n_fleets; i++) pod_report_fleet_put(&x->fleet[i], p.to);
+    fputs("</body></html>\n", p.to);
+    return pod_file_close(f);
 }

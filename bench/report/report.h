@@ -49,10 +49,31 @@ const char *pod_report_result(pod_arena *a, const pod_report_run *run, int i);
 /* Returns the text of a setting, likewise. */
 const char *pod_report_setting(pod_arena *a, const pod_report_run *run, const char *name);
 
-/* Writes one HTML page that needs no other file: results side by side, settings that differ, and
- * plots if gnuplot is installed. Fails with E_IO or E_WRITE. */
-POD_MUST pod_status pod_report_write(pod_arena *a, const pod_report_run run[], int n,
-                                     const char *path, pod_log *log);
+/* ---- fleet.c: a folder of `minipod fleet --out` ---- */
+
+typedef struct pod_report_fleet {
+    const char *folder;
+    cJSON *record;       /* fleet.json */
+    const char *picture; /* occupancy.svg, in the arena of the read; NULL: there is none */
+} pod_report_fleet;
+
+bool pod_report_is_fleet(const char *folder); /* whether it has a fleet.json */
+/* E_IO and E_FORMAT name the file. The caller deletes the record. */
+POD_MUST pod_status pod_report_fleet_read(pod_arena *a, const char *folder, pod_report_fleet *out);
+POD_MUST pod_status pod_report_fleet_parse(const char *path, const char *text, cJSON **out);
+void pod_report_fleet_put(const pod_report_fleet *f, FILE *to);
+
+typedef struct pod_report_content {
+    const pod_report_run *run;
+    const pod_report_fleet *fleet;
+    int n_runs, n_fleets;
+} pod_report_content;
+
+/* Writes one HTML page that needs no other file: results side by side, settings that differ, plots if
+ * gnuplot is installed, and a part for each fleet. Fails with E_IO or E_WRITE. */
+POD_MUST pod_status pod_report_write(pod_arena *a, const pod_report_content *x, const char *path,
+                                     pod_log *log);
+void pod_report_put_text(FILE *to, const char *text); /* as HTML */
 
 /* ---- plots.c: scripts for gnuplot ---- */
 

@@ -36,6 +36,7 @@ enum { /* the commands that take an option */
        POD_CMD_GOODPUT = 1u << 11,
        POD_CMD_MLPERF = 1u << 12,
        POD_CMD_REPORT = 1u << 13,
+       POD_CMD_FLEET = 1u << 14,
        POD_CMD_ALL = 0xffff
 };
 

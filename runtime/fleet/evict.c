@@ -1,0 +1,191 @@
+/* Room for a job at the cost of running ones: whole jobs of lower priority are evicted, or jobs are
+ * moved elsewhere.
+ *
+ * Both take the cheapest jobs until the slice fits, and then give back those that turn out not to be
+ * needed, the dearest first (as Kueue does). Nothing is changed before all is known to fit. */
+#include <stdlib.h>
+
+#include "kernels/base/assert.h"
+#include "runtime/fleet/fleet_state.h"
+
+/* ---- what it costs, in chip-nanoseconds ------------------------------------------------------- */
+
+static pod_stamp restart_length(const pod__fleet *f, int job)
+{
+    const pod_job_sim_plan *p = f->job[job].attempt.plan;
+    return p->launch + p->init + p->prep + p->build + p->restore;
+}
+
+static double cost_of_eviction(const pod__fleet *f, int job)
+{
+    const pod_attempt_state s = pod__fleet_state_of(f, job);
+    return (double)pod__fleet_chips(f, job) * (double)(s.unkept + restart_length(f, job));
+}
+
+static double cost_of_move(const pod__fleet *f, int job)
+{
+    const pod_job_sim_plan *p = f->job[job].attempt.plan;
+    return (double)pod__fleet_chips(f, job) * (double)(p->save + p->write + restart_length(f, job));
+}
+
+/* ---- whom it may hit ------------------------------------------------------------------------- */
+
+static bool is_protected(const pod__fleet *f, int job)
+{
+    const int64_t from = f->plan->policy.protected_chips;
+    return f->job[job].is != POD__JOB_RUNNING || (from > 0 && pod__fleet_chips(f, job) >= from);
+}
+
+static bool may_evict(const pod__fleet *f, int job, int for_job)
+{
+    return !is_protected(f, job) &&
+           f->plan->request[job].priority < f->plan->request[for_job].priority &&
+           f->now - f->job[job].begin >= f->plan->policy.grace;
+}
+
+/* A job that has no steps left to do only waits for its last save. */
+static bool may_move(const pod__fleet *f, int job, int for_job)
+{
+    (void)for_job;
+    return !is_protected(f, job) &&
+           pod__fleet_state_of(f, job).n_done < f->plan->request[job].plan.n_steps;
+}
+
+typedef struct means {
+    bool (*may)(const pod__fleet *f, int job, int for_job);
+    double (*cost)(const pod__fleet *f, int job);
+} means;
+
+static const means eviction = {may_evict, cost_of_eviction}, move = {may_move, cost_of_move};
+
+/* ---- the choice ------------------------------------------------------------------------------ */
+
+static int by_cost(const void *a, const void *b)
+{
+    const pod__candidate *x = a, *y = b;
+    if (x->cost != y->cost) return x->cost < y->cost ? -1 : 1;
+    return x->job - y->job;
+}
+
+static void set_cells(pod_occupancy *o, const int cell[], int n, bool is_taken)
+{
+    for (int i = 0; i < n; i++) pod_occupancy_set(o, cell[i], is_taken);
+}
+
+static void set_job(pod__fleet *f, int job, bool is_taken)
+{
+    set_cells(&f->trial, f->job[job].cell, f->job[job].n_held, is_taken);
+}
+
+static bool fits(pod__fleet *f, int job)
+{
+    return pod__leaves_spare(f, job, &f->trial) &&
+           pod_placer_find(f->placer, &f->trial, f->job[job].n_cells, NULL, f->cells);
+}
+
+static bool fits_without(pod__fleet *f, const pod__candidate c[], int n, int job)
+{
+    pod_occupancy_copy(&f->trial, &f->occupancy);
+    for (int i = 0; i < n; i++) set_job(f, c[i].job, false);
+    return fits(f, job);
+}
+
+static int list_candidates(pod__fleet *f, const means *m, int for_job, pod__candidate c[])
+{
+    int n = 0;
+    for (int i = 0; i < f->n_running; i++) {
+        const int job = f->running[i];
+        if (m->may(f, job, for_job)) c[n++] = (pod__candidate){m->cost(f, job), job};
+    }
+    qsort(c, (size_t)n, sizeof c[0], by_cost);
+    return n;
+}
+
+/* Chooses those that make room for the job; 0: none do. `victim` has them, the dearest first; they
+ * are gone from `trial`, and `cells` is the slice. *cost is of all. */
+static int choose_victims(pod__fleet *f, const means *m, int for_job, double *cost)
+{
+    pod__candidate *c = f->candidates;
+    const int n = list_candidates(f, m, for_job, c);
+    if (n == 0 || !fits_without(f, c, n, for_job)) return 0;
+    int least = 1, most = n;
+    while (least < most) {
+        const int middle = least + (most - least) / 2;
+        if (fits_without(f, c, middle, for_job))
+            most = middle;
+        else
+            least = middle + 1;
+    }
+    fits_without(f, c, most, for_job);
+    int n_victims = 0;
+    *cost = 0;
+    for (int i = most - 1; i >= 0; i--) {
+        set_job(f, c[i].job, true);
+        if (fits(f, for_job)) continue;
+        set_job(f, c[i].job, false);
+        f->victim[n_victims++] = c[i].job;
+        *cost += c[i].cost;
+    }
+    const bool found = fits(f, for_job);
+    POD_ASSERT(found, "%d jobs that leave make no room for job %d", n_victims, for_job);
+    return n_victims;
+}
+
+/* ---- preemption ------------------------------------------------------------------------------ */
+
+bool pod__preempt(pod__fleet *f, int job)
+{
+    double cost;
+    const int n = choose_victims(f, &eviction, job, &cost);
+    if (n == 0) return false;
+    for (int i = 0; i < n; i++) pod__fleet_evict(f, f->victim[i]);
+    pod__fleet_start(f, job, f->cells);
+    return true;
+}
+
+/* ---- defragmentation ------------------------------------------------------------------------- */
+
+/* Finds a new place for each victim, the largest first; `more_cells` has them one behind the other. */
+static bool place_victims(pod__fleet *f, int n)
+{
+    int *to = f->more_cells;
+    for (int i = 1; i < n; i++) /* few: by insertion */
+        for (int k = i; k > 0 && f->job[f->victim[k]].n_cells > f->job[f->victim[k - 1]].n_cells;
+             k--) {
+            const int other = f->victim[k];
+            f->victim[k] = f->victim[k - 1];
+            f->victim[k - 1] = other;
+        }
+    for (int i = 0; i < n; i++) {
+        const int n_cells = f->job[f->victim[i]].n_cells;
+        if (!pod_placer_find(f->placer, &f->trial, n_cells, NULL, to)) return false;
+        set_cells(&f->trial, to, n_cells, true);
+        to += n_cells;
+    }
+    return true;
+}
+
+/* The chip-time that the job would lose by waiting for others to end, as they are expected to. */
+static double gain_of_start(pod__fleet *f, int job)
+{
+    const pod_stamp at = pod__shadow(f, job), horizon = f->plan->horizon;
+    return (double)pod__fleet_chips(f, job) * (double)((at < horizon ? at : horizon) - f->now);
+}
+
+bool pod__defragment(pod__fleet *f, int job)
+{
+    const pod_fleet_policy *p = &f->plan->policy;
+    pod__fleet_job *j = &f->job[job];
+    double cost;
+    if (j->reason != POD_WAIT_SHAPE || f->now - j->since < p->moves_after ||
+        f->now < j->retry_moves)
+        return false;
+    j->retry_moves = f->now + p->moves_after;
+    const double gain = gain_of_start(f, job);
+    const int n = choose_victims(f, &move, job, &cost);
+    if (n == 0 || gain <= cost * p->move_margin) return false;
+    set_cells(&f->trial, f->cells, j->n_cells, true);
+    if (!place_victims(f, n)) return false;
+    pod__fleet_move(f, f->victim, n, f->more_cells, job, f->cells);
+    return true;
+}

@@ -1,0 +1,222 @@
+/* The state of a simulated fleet, which the files of the simulation share. */
+#ifndef MINIPOD_RUNTIME_FLEET_FLEET_STATE_H
+#define MINIPOD_RUNTIME_FLEET_FLEET_STATE_H
+
+#include "kernels/base/rng.h"
+#include "runtime/fleet/fleet_sim.h"
+#include "runtime/fleet/rank_set.h"
+#include "runtime/fleet/timers.h"
+
+typedef enum pod__job_is {
+    POD__JOB_AHEAD, /* not submitted yet */
+    POD__JOB_QUEUED,
+    POD__JOB_RUNNING,
+    POD__JOB_BROKEN, /* holds what is left of its slice until the failure is noticed */
+    POD__JOB_DONE
+} pod__job_is;
+
+typedef struct pod__fleet_job {
+    pod__job_is is;
+    int rank; /* in the queue's order, of all jobs */
+    int size; /* 0: what it asked for; else the slice is smaller[size - 1] of its request */
+    int n_cells, n_held, most_cells;
+    int *cell; /* (n_cells), of which it holds the first n_held; NULL before the first start */
+    pod_attempt attempt;
+    pod_stamp held_since;  /* all of these */
+    pod_stamp begin;       /* of the attempt, or of being broken */
+    pod_stamp expected;    /* its end, by its estimate */
+    pod_stamp since;       /* QUEUED: it waits for this reason */
+    pod_stamp retry_moves; /* not before */
+    pod_stamp reserved_at,
+        reserved_until; /* of a waiting job in `cell`; reserved_at POD_NEVER: none */
+    pod_wait reason;
+    uint32_t epoch; /* of its event in the heap; others of it are void */
+} pod__fleet_job;
+
+typedef struct pod__fault_replay pod__fault_replay;
+
+typedef struct pod__candidate { /* to be evicted or moved */
+    double cost;                /* chip-nanoseconds */
+    int job;
+} pod__candidate;
+
+typedef struct pod__fleet {
+    const pod_fleet_plan *plan;
+    pod_arena *arena;
+    pod_stamp now;
+    pod_status status; /* E_NOMEM where memory ended in between */
+
+    pod_occupancy occupancy;
+    int *owner;       /* (cells): a job, or -1 */
+    uint8_t *is_down; /* (cells) */
+    int *n_down;      /* (pods) */
+    pod_placer *placer;
+
+    pod__fleet_job *job;
+    pod_fleet_outcome *outcome;
+    pod_rank_set queue; /* ranks */
+    int *by_rank;       /* jobs */
+    int64_t queued_cells;
+    int head;     /* the job that the last pass ended at; -1: none */
+    int *running; /* jobs that hold cells, by `expected` */
+    int n_running;
+
+    int pass;
+    int *failed_in;       /* (cells + 1): the pass in which no slice of so many was found */
+    int idle[POD_N_IDLE]; /* cells, since the last instant */
+
+    /* what-if */
+    pod_occupancy trial, shadow;
+    uint8_t *reserved;                /* (cells) */
+    int *cells, *more_cells, *victim; /* (cells), (cells), (jobs) */
+    pod__candidate *candidates;       /* (jobs) */
+
+    /* reservations (conservative.c) */
+    int *reserved_jobs; /* (jobs), in any order */
+    int n_reserved;
+    pod_stamp *times; /* (2 jobs + 1) */
+    bool is_upset;    /* something did not go as it was expected */
+
+    /* for marks (jobs) */
+    pod__fleet_job *seen_job;
+    pod_fleet_outcome *seen_outcome;
+
+    pod__fault_replay *replay; /* NULL: failures are drawn */
+    pod_timers timers;
+    pod_rng *rng;        /* (cells) */
+    pod_rng *switch_rng; /* (pods) */
+
+    pod_ledger ledger;
+    pod_fleet_event *event;
+    int64_t n_events;
+    pod_fleet_stay *stay;
+    int64_t n_stays;
+    pod_stamp *down_since; /* (cells) */
+    pod_fleet_result result;
+} pod__fleet;
+
+/* The timers of one instant go off in this order. */
+enum {
+    POD__TIMER_END,
+    POD__TIMER_RELEASE,
+    POD__TIMER_REPAIR,
+    POD__TIMER_FAILURE,
+    POD__TIMER_SWITCH,
+    POD__TIMER_PASS
+};
+
+/* ---- set_up.c: the state before the first event ---- */
+
+POD_MUST pod_status pod__fleet_allocate(pod__fleet *f);
+POD_MUST pod_status pod__fleet_size(pod__fleet *f); /* cells of each job. E_INVALID: none fit */
+POD_MUST pod_status pod__fleet_rank(pod__fleet *f); /* the queue's order */
+
+/* ---- hold.c: jobs that wait, and jobs that hold cells ---- */
+
+/* Puts a job into the queue. */
+void pod__fleet_enqueue(pod__fleet *f, int job);
+/* Notes that a queued job waits for this reason from now on. */
+void pod__fleet_wait_for(pod__fleet *f, int job, pod_wait reason);
+/* Counts the time for which a queued job waited. */
+void pod__fleet_end_wait(pod__fleet *f, int job);
+
+/* Starts a queued job on these cells, which are free. */
+void pod__fleet_start(pod__fleet *f, int job, const int cells[]);
+/* Takes a running job's cells, and the steps that it has not saved, and queues it again. */
+void pod__fleet_evict(pod__fleet *f, int job);
+/* Moves running jobs, and starts a queued job in their place. `to` has the new cells of each, one
+ * behind the other; all cells that are taken are free once all jobs have left theirs. */
+void pod__fleet_move(pod__fleet *f, const int job[], int n_jobs, const int to[], int head,
+                     const int head_cells[]);
+
+/* The two halves of a move: the job saves and leaves its cells, and goes on elsewhere. */
+void pod__fleet_leave(pod__fleet *f, int job);
+void pod__fleet_resume(pod__fleet *f, int job, const int cells[]);
+
+/* Returns what a running job has done by now. */
+pod_attempt_state pod__fleet_state_of(const pod__fleet *f, int job);
+/* Counts the attempt up to now; `lost` of its steps are lost. */
+void pod__fleet_count_attempt(pod__fleet *f, int job, const pod_attempt_state *s, pod_stamp lost);
+/* Ends the attempt at the last whole checkpoint. */
+void pod__fleet_lose_attempt(pod__fleet *f, int job);
+/* Puts a job into the list of those that hold cells, by `expected`, and removes it. */
+void pod__fleet_list(pod__fleet *f, int job);
+void pod__fleet_unlist(pod__fleet *f, int job);
+void pod__fleet_free(pod__fleet *f, int job); /* all cells that it holds */
+
+void pod__fleet_log(pod__fleet *f, int job, pod_fleet_event_kind kind, int64_t chips);
+/* Log that the job held its cells up to now, or that these cells were down. */
+void pod__fleet_log_stay(pod__fleet *f, int job);
+void pod__fleet_log_down(pod__fleet *f, int cell);
+void pod__fleet_timer(pod__fleet *f, pod_stamp at, int kind, int id, uint32_t epoch);
+
+static inline int64_t pod__fleet_chips_of(const pod__fleet *f, int n_cells)
+{
+    return (int64_t)n_cells * f->plan->topology->chips_per_cell;
+}
+
+static inline void pod__fleet_count(pod__fleet *f, pod_idle i, int64_t chips, pod_stamp ns)
+{
+    f->ledger.idle[i] += (pod_chip_ns)chips * ns;
+}
+
+/* ---- fault_replay.c ---- */
+
+POD_MUST pod_status pod__replay_create(pod__fleet *f);
+pod_stamp pod__replay_next_failure(pod__fleet *f,
+                                   int cell);          /* POD_NEVER: none; now at the earliest */
+pod_stamp pod__replay_repair(pod__fleet *f, int cell); /* of the outage that has begun */
+
+/* ---- faults.c ---- */
+
+POD_MUST pod_status pod__fleet_draw_failures(pod__fleet *f); /* the first of each host */
+void pod__fleet_fail(pod__fleet *f, int cell);
+void pod__fleet_repair(pod__fleet *f, int cell);
+void pod__fleet_fail_switch(pod__fleet *f, int pod);
+void pod__fleet_release(pod__fleet *f, int job);      /* a broken job lets go of its cells */
+void pod__fleet_count_broken(pod__fleet *f, int job); /* the time since its last failure */
+
+static inline int64_t pod__fleet_chips(const pod__fleet *f, int job)
+{
+    const int size = f->job[job].size;
+    return size == 0 ? f->plan->request[job].chips : f->plan->request[job].smaller[size - 1].chips;
+}
+
+/* ---- schedule.c: what is to happen ---- */
+
+void pod__schedule(pod__fleet *f);
+/* Whether the job fits now, in `cells`; else notes why it waits. */
+bool pod__schedule_fits(pod__fleet *f, int job);
+/* Starts it at the cost of others, by preemption or moves, if the policy has them. */
+bool pod__make_room(pod__fleet *f, int job);
+
+/* Returns whether enough chips are left free once the job has started on this occupancy. */
+bool pod__leaves_spare(const pod__fleet *f, int job, const pod_occupancy *o);
+int pod__count_free(const pod_occupancy *o); /* cells of all pods */
+
+/* ---- backfill.c ---- */
+
+/* When the job could start by the estimates; POD_NEVER: with all others ended it could not. `shadow`
+ * then has the occupancy at that time. */
+pod_stamp pod__shadow(pod__fleet *f, int job);
+/* Starts jobs behind the head that do not delay it. */
+void pod__backfill_easy(pod__fleet *f, int head);
+
+/* ---- elastic.c ---- */
+
+void pod__elastic_reset(pod__fleet *f,
+                        int job); /* to the size that it asked for; it holds nothing */
+bool pod__elastic_start(pod__fleet *f, int job); /* a queued job, on a smaller slice */
+void pod__elastic_grow(pod__fleet *f);           /* running ones */
+
+/* ---- conservative.c ---- */
+
+void pod__backfill_conservative(pod__fleet *f); /* a whole pass */
+
+/* ---- evict.c ---- */
+
+/* Start the job at the cost of others; false: it cannot be, and nothing has changed. */
+bool pod__preempt(pod__fleet *f, int job);
+bool pod__defragment(pod__fleet *f, int job);
+
+#endif
