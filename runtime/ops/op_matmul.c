@@ -170,6 +170,7 @@ static matmul_run_attr run_attr_of(const matmul_attr *attr, const pod_shape *a, 
 typedef struct packed_attr {
     matmul_attr matmul;
     int32_t kernel; /* packs and multiplies */
+    int32_t unused; /* no padding: the fingerprint is of all bytes */
     matmul_run_attr run;
 } packed_attr;
 

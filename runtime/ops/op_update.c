@@ -315,7 +315,7 @@ typedef struct adam_attr {
 typedef struct adam_run_attr {
     int64_t count;
     adam_attr rule;
-    int32_t set, sums;
+    int32_t set, sums, unused; /* no padding: the fingerprint is of all bytes */
 } adam_run_attr;
 
 /* The rule as the kernels take it, at this step. */
