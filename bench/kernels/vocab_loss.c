@@ -92,10 +92,33 @@ static double lse_err(const pod_race *r, int64_t row)
     return pod_err_of(pod_operand_value(&o->lse, row), want, bound);
 }
 
+/* Of the loss, from the lse of all rows, of which lse_err holds some against double. */
+static double sum_of_losses_err(const pod_race *r)
+{
+    const operands *o = r->operands;
+    const int32_t *label = pod_operand_at(&o->label, 0);
+    const int64_t m = r->problem.product.m;
+    double want = 0, off = 0, size = 0;
+    for (int64_t row = 0; row < m; row++) {
+        const near x = logit_at(r, row, label[row]);
+        const double lse = pod_operand_value(&o->lse, row);
+        want += lse - x.value;
+        off += x.off;
+        size += fabs(lse) + fabs(x.value);
+    }
+    return pod_err_of((double)o->loss, want, off + U * (double)(m + 4) * size);
+}
+
 static double loss_err(const pod_race *r, const pod_contender *c)
 {
-    double worst = 0;
-    (void)c;
+    operands *o = r->operands;
+    const double m = (double)r->problem.product.m;
+    pod_operand_spoil(&o->lse);
+    o->loss = o->sum = o->correct = NAN;
+    c->run(c, 0);
+    if (!pod_operand_is_finite(&o->lse) || (double)o->sum != m) return (double)INFINITY;
+    if (!((double)o->correct >= 0 && (double)o->correct <= m)) return (double)INFINITY;
+    double worst = sum_of_losses_err(r);
     for (int i = 0; i < N_ROWS; i++)
         worst = fmax(worst, lse_err(r, some(i, N_ROWS, r->problem.product.m)));
     return worst;
@@ -166,13 +189,16 @@ static double grad_err(const pod_race *r, const pod_contender *c)
 {
     const operands *o = r->operands;
     const pod_gemm_shape s = r->problem.product;
-    (void)c;
+    const pod_operand *const out[] = {&o->dh, &o->dtable, &o->dbias};
+    for (int i = 0; i < 3; i++) pod_operand_spoil(out[i]);
+    c->run(c, 0);
+    for (int i = 0; i < 3; i++)
+        if (!pod_operand_is_finite(out[i])) return (double)INFINITY;
     double worst = fmax(dh_err(r, 0), dh_err(r, s.m - 1));
     for (int i = 0; i < N_PLACES * N_PLACES; i++)
         worst = fmax(worst, dtable_err(r, some(i / N_PLACES, N_PLACES, s.n),
                                        some(i % N_PLACES, N_PLACES, s.k)));
-    const bool is_finite = pod_operand_is_finite(&o->dtable) && pod_operand_is_finite(&o->dbias);
-    return is_finite ? worst : (double)INFINITY;
+    return worst;
 }
 
 /* ---- operands and contenders ----------------------------------------------------------------- */
@@ -245,7 +271,6 @@ pod_status pod_race_vocab_loss(const pod_kernels_plan *plan, pod_race *r)
         pod_race_add(r, &(pod_contender){.impl = name,
                                          .is_picked = is_picked,
                                          .peak = r->problem.dtype,
-                                         .out = is_grad ? &o->dh : &o->lse,
                                          .run = is_grad ? run_grad : run_loss,
                                          .err = is_grad ? grad_err : loss_err,
                                          .call = x});

@@ -1,7 +1,7 @@
 /* BERT's pre-training: the masked tokens of two segments of text, and whether the second follows the
  * first. The loss is the mean cross-entropy over all masked tokens of the batch, whichever cores
  * have them, plus the mean over the sequences of the next-sentence loss. Label smoothing is of the
- * first part alone, and spares the right token (runtime/ops/ops.h, pod_vocab_head). */
+ * first part alone (runtime/ops/ops.h, pod_vocab_head). */
 #include "runtime/data/masked_pairs.h"
 #include "runtime/task/task.h"
 

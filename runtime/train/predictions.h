@@ -1,4 +1,5 @@
-/* Writes the predictions of an evaluation of image-classification as CSV, one row per sample in the order of the split:
+/* Writes the predictions of an evaluation of image-classification as CSV, one row per sample in the
+ * order of the split:
  *
  *   index,label,answer,label_name,answer_name,file,logit0,logit1,...
  *   0,1,1,dog,dog,dog/12.jpg,-1.25,0.5,...

@@ -19,7 +19,8 @@ typedef struct pod_rank_memory { /* bytes */
  * --data-cache; 0 for glyphs. */
 size_t pod_rank_memory_kept(const pod_setup *s, const pod_dataset_info *stored);
 
-/* Computes the memory; n_test samples are evaluated, 0: as many as a batch has. `eval` NULL: the evaluation program needs no more than `train`. */
+/* Computes the memory; n_test samples are evaluated, 0: as many as a batch has. `eval` NULL: the
+ * evaluation program needs no more than `train`. */
 pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_task *task,
                                    const pod_dataset_info *stored, int64_t n_test,
                                    const pod_program *train, const pod_program *eval);

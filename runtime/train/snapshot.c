@@ -151,7 +151,7 @@ static pod_status spread_evals(pod_eval_rows *evals, pod_comm *comm, pod_arena *
     const size_t bytes = (size_t)evals->n * sizeof *row;
     if (pod_comm_rank(comm) == 0 && bytes > 0) memcpy(row, own, bytes);
     if (bytes > 0) pod_comm_broadcast(comm, 0, row, bytes);
-    *evals = (pod_eval_rows){.row = row, .n = evals->n, .room = evals->n}; /* of known metrics */
+    *evals = (pod_eval_rows){.row = row, .n = evals->n, .room = evals->n};
     return POD_OK;
 }
 

@@ -336,22 +336,8 @@ static void correct_answers_are_counted(void)
     }
 }
 
-static void samples_have_positions(void)
-{
-    for (int t = 0; t < OP_N_TARGETS; t++) {
-        bench b = open_bench();
-        pod_value x = pod_input(b.g, "x", pod_type_of(POD_F32, 2, (int64_t[]){5, 3}), 0);
-        pod_value at = pod_positions(b.g, x, 4);
-        POD_CHECK_OK(pod_interp_create(b.g, op_target_cpu(t), &b.it));
-        pod_interp_run(b.it, -1);
-        for (int i = 0; i < 20; i++)
-            CU_ASSERT_EQUAL(((const int32_t *)pod_interp_data(b.it, at))[i], i % 4);
-        pod_interp_destroy(b.it);
-    }
-}
-
 /* Each element, or each sample, is left out with the rate asked for and otherwise made larger; the
- * draws and the scope decide, not the place in the batch. */
+ * draws and the scope decide, not the place in the batch. Each sample has its positions. */
 static void some_are_left_out(void)
 {
     enum { N = 4000, C = 6 };
@@ -362,6 +348,7 @@ static void some_are_left_out(void)
     pod_value y = pod_dropout(b.g, x, draws, rate), z = pod_drop_samples(b.g, x, draws, rate);
     pod_value rows =
         pod_dropout(b.g, pod_reshape(b.g, x, (pod_shape){2, {2 * N, C / 2}}), draws, rate);
+    pod_value positions = pod_positions(b.g, x, C);
     pod_scope_begin(b.g, "other");
     pod_value other = pod_drop_samples(b.g, x, draws, rate);
     pod_scope_end(b.g);
@@ -380,6 +367,7 @@ static void some_are_left_out(void)
             n_left[c] += at > 0;
             CU_ASSERT(at == 0 || at == (double)(1 / (1 - rate)));
             CU_ASSERT(at == pod_interp_get(b.it, rows, i * C + c));
+            CU_ASSERT_EQUAL(((const int32_t *)pod_interp_data(b.it, positions))[i * C + c], c);
             CU_ASSERT(whole == pod_interp_get(b.it, z, i * C));
             CU_ASSERT(at == pod_interp_get(b.it, y, i % (N / 2) * C + c));
         }
@@ -593,16 +581,18 @@ static void averages_move(void)
     }
 }
 
-POD_TEST_SUITE(
-    "op_values", {"momentum", momentum_follows_its_formula},
-    {"adam_and_lamb", adam_and_lamb_follow_their_formulas},
-    {"adam_norms_wide", adam_norms_are_alike}, {"rmsprop", rmsprop_follows_its_formula},
-    {"moving_averages", averages_move}, {"sums_and_constants", sums_and_constants},
-    {"loss_and_gradient_in_one", loss_and_gradient_in_one}, {"to_wire_and_from_wire", sums_travel},
-    {"zeros_and_accumulate", parts_are_added_up}, {"count_correct", correct_answers_are_counted},
-    {"samples_have_positions", samples_have_positions}, {"drop", some_are_left_out},
-    {"normalize", images_are_normalized}, {"moving_statistics", moving_statistics_follow},
-    {"fast_and_reference", fast_kernels_agree_with_the_reference},
-    {"fast_and_reference_bf16", fast_bf16_kernels_agree_with_the_reference},
-    {"bf16_and_f32", bf16_agrees_with_f32}, {"in_place_and_apart", in_place_agrees_with_apart},
-    {"fused_and_plain", op_fused_agree_with_plain}, {"every_op_was_run", every_op_was_run});
+POD_TEST_SUITE("op_values", {"momentum", momentum_follows_its_formula},
+               {"adam_and_lamb", adam_and_lamb_follow_their_formulas},
+               {"adam_norms_wide", adam_norms_are_alike}, {"rmsprop", rmsprop_follows_its_formula},
+               {"moving_averages", averages_move}, {"sums_and_constants", sums_and_constants},
+               {"loss_and_gradient_in_one", loss_and_gradient_in_one},
+               {"to_wire_and_from_wire", sums_travel}, {"zeros_and_accumulate", parts_are_added_up},
+               {"count_correct", correct_answers_are_counted}, {"drop", some_are_left_out},
+               {"normalize", images_are_normalized},
+               {"moving_statistics", moving_statistics_follow},
+               {"fast_and_reference", fast_kernels_agree_with_the_reference},
+               {"fast_and_reference_bf16", fast_bf16_kernels_agree_with_the_reference},
+               {"bf16_and_f32", bf16_agrees_with_f32},
+               {"in_place_and_apart", in_place_agrees_with_apart},
+               {"fused_and_plain", op_fused_agree_with_plain},
+               {"every_op_was_run", every_op_was_run});
