@@ -5,7 +5,7 @@
 #include "kernels/base/cpu.h"
 #include "kernels/base/rng.h"
 #include "runtime/core/spread.h"
-#include "runtime/data/image_samples.h"
+#include "runtime/data/images/image_samples.h"
 #include "runtime/ops/ops.h"
 
 /* ---- the networks ---------------------------------------------------------------------------- */

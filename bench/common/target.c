@@ -8,8 +8,8 @@
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"
 #include "runtime/core/words.h"
-#include "runtime/data/image_samples.h"
-#include "runtime/data/masked_pairs.h"
+#include "runtime/data/images/image_samples.h"
+#include "runtime/data/text/masked_pairs.h"
 
 /* ---- the network ---- */
 

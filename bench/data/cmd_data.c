@@ -7,9 +7,9 @@
 #include "bench/data/text.h"
 #include "kernels/base/limits.h"
 #include "runtime/core/file.h"
-#include "runtime/data/glyphs.h"
+#include "runtime/data/images/glyphs.h"
 #include "runtime/data/import/import.h"
-#include "runtime/data/text_set.h"
+#include "runtime/data/text/text_set.h"
 
 /* ---- which option says something to what ----------------------------------------------------- */
 

@@ -11,8 +11,8 @@
 #include "bench/result_files.h"
 #include "kernels/base/assert.h"
 #include "runtime/data/loader.h"
-#include "runtime/data/masked_pairs.h"
-#include "runtime/data/text_set.h"
+#include "runtime/data/text/masked_pairs.h"
+#include "runtime/data/text/text_set.h"
 
 enum { N_SHOWN = 8, LINE_DEPTH = 3, MAX_COLUMNS = POD_MAX_FIELDS + 3 };
 

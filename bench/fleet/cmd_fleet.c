@@ -52,7 +52,7 @@ void pod_fleet_help(FILE *to)
           "--jobs: formats\n",
           to);
 #define POD_JOBS_FORMAT(name, about) fprintf(to, "  %-10s%s\n", #name, (about));
-#include "runtime/fleet/jobs.def"
+#include "runtime/fleet/jobs/jobs.def"
     fputs("\n"
           "--jobs FILE: a row a job, in the order of submission; the first line names the columns\n"
           "  job               a name, each once\n"

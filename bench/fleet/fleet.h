@@ -6,7 +6,7 @@
 #include "bench/fleet/steps.h"
 #include "bench/job/keys.h"
 #include "runtime/fleet/fleet_sim.h"
-#include "runtime/fleet/jobs.h"
+#include "runtime/fleet/jobs/jobs.h"
 
 enum { POD_FLEET_KINDS = 8, POD_FLEET_CLASSES = 4, POD_FLEET_SEGMENTS = 64 };
 

@@ -6,7 +6,7 @@
 #include "kernels/base/arith.h"
 #include "kernels/base/parse.h"
 #include "runtime/core/words.h"
-#include "runtime/fleet/mix.h"
+#include "runtime/fleet/jobs/mix.h"
 
 #define NS 1e9
 static const double HOUR_S = 3600, DAY_S = 86400;

@@ -7,7 +7,7 @@
 #include "kernels/base/arena.h"
 #include "runtime/config/config.h"
 #include "runtime/core/json.h"
-#include "runtime/fleet/topology.h"
+#include "runtime/fleet/place/topology.h"
 
 typedef struct pod_fleet_step_key {
     const pod_topology *topology; /* its name is a machine's */

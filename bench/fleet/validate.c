@@ -9,7 +9,7 @@
 #include "bench/fleet/fleet.h"
 #include "runtime/core/file.h"
 #include "runtime/fleet/availability.h"
-#include "runtime/fleet/packing.h"
+#include "runtime/fleet/place/packing.h"
 
 enum { MAX_ROWS = 64 };
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/data/glyphs.h"
-#include "runtime/data/image_samples.h"
+#include "runtime/data/images/glyphs.h"
+#include "runtime/data/images/image_samples.h"
 #include "runtime/machine/machine_net.h"
 
 /* ---- batches --------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@
  *                 rounded to t; 0 if there is none            dy (N, P, H), dx (N, S, H)
  *
  * Numbers lie in [0, V) and [0, S); another one aborts. Whoever reads them from a file refuses others
- * there (runtime/data/text_set.h). */
+ * there (runtime/data/text/text_set.h). */
 #ifndef MINIPOD_KERNELS_EMBED_EMBED_H
 #define MINIPOD_KERNELS_EMBED_EMBED_H
 

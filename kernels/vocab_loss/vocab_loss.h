@@ -24,7 +24,7 @@
  *
  * A row of weight 0 is padding: it adds nothing if its h is finite, its gradient is 0, and its
  * label is not read. Other labels lie in [0, V); another one aborts. Whoever reads them from a file
- * refuses others there (runtime/data/text_set.h). */
+ * refuses others there (runtime/data/text/text_set.h). */
 #ifndef MINIPOD_KERNELS_VOCAB_LOSS_VOCAB_LOSS_H
 #define MINIPOD_KERNELS_VOCAB_LOSS_VOCAB_LOSS_H
 

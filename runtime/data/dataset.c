@@ -8,9 +8,9 @@
 #include "kernels/base/assert.h"
 #include "kernels/base/hash.h"
 #include "kernels/base/parse.h"
-#include "runtime/data/glyphs.h"
+#include "runtime/data/images/glyphs.h"
 #include "runtime/data/inner.h"
-#include "runtime/data/phrases.h"
+#include "runtime/data/text/phrases.h"
 
 pod_status pod_dataset_open(const char *spec, uint64_t seed, pod_dataset **out)
 {

@@ -1,5 +1,5 @@
 #include "runtime/data/inner.h"
-#include "runtime/data/text_set.h"
+#include "runtime/data/text/text_set.h"
 
 #include <inttypes.h>
 #include <stdio.h>

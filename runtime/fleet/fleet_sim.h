@@ -14,7 +14,7 @@
 
 #include "runtime/fleet/attempt.h"
 #include "runtime/fleet/ledger.h"
-#include "runtime/fleet/place.h"
+#include "runtime/fleet/place/place.h"
 #include "runtime/study/fault_trace.h"
 
 typedef struct pod_fleet_size { /* of a slice on which an elastic job runs, too */

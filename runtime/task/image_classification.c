@@ -1,6 +1,6 @@
 /* Images with one label each: softmax cross-entropy, and the share of samples whose label has the
  * largest logit. */
-#include "runtime/data/image_samples.h"
+#include "runtime/data/images/image_samples.h"
 #include "runtime/task/task.h"
 
 enum { LOSS, CORRECT, N_SUMS };

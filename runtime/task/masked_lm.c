@@ -2,7 +2,7 @@
  * first. The loss is the mean cross-entropy over all masked tokens of the batch, whichever cores
  * have them, plus the mean over the sequences of the next-sentence loss. Label smoothing is of the
  * first part alone (runtime/ops/ops.h, pod_vocab_head). */
-#include "runtime/data/masked_pairs.h"
+#include "runtime/data/text/masked_pairs.h"
 #include "runtime/task/task.h"
 
 enum { LOSS, CORRECT, WEIGHT, NEXT_LOSS, NEXT_CORRECT, N_SUMS };

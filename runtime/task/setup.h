@@ -7,7 +7,7 @@
 
 #include "collectives/algo/rules.h"
 #include "runtime/config/config.h"
-#include "runtime/data/augment.h"
+#include "runtime/data/images/augment.h"
 #include "runtime/data/dataset.h"
 #include "runtime/data/loader.h"
 #include "runtime/optim/lr.h"

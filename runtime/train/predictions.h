@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "collectives/exec/comm.h"
-#include "runtime/data/image_samples.h"
+#include "runtime/data/images/image_samples.h"
 #include "runtime/data/loader.h"
 
 typedef struct pod_predictions pod_predictions;

@@ -1,7 +1,7 @@
 #include "runtime/train/rank_memory.h"
 
-#include "runtime/data/glyphs.h"
-#include "runtime/data/phrases.h"
+#include "runtime/data/images/glyphs.h"
+#include "runtime/data/text/phrases.h"
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 

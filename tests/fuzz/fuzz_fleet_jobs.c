@@ -5,7 +5,7 @@
 
 #include "kernels/base/assert.h"
 #include "runtime/fleet/fleet_sim.h"
-#include "runtime/fleet/jobs.h"
+#include "runtime/fleet/jobs/jobs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

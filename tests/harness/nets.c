@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/base/rng.h"
-#include "runtime/data/image_samples.h"
+#include "runtime/data/images/image_samples.h"
 #include "runtime/exec/exec.h"
 #include "runtime/ops/ops.h"
 #include "tests/harness/harness.h"

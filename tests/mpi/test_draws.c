@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "kernels/base/rng.h"
-#include "runtime/data/image_samples.h"
+#include "runtime/data/images/image_samples.h"
 #include "runtime/exec/exec.h"
 #include "tests/harness/check.h"
 #include "tests/harness/harness.h"

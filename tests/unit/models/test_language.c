@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "models/language.h"
-#include "runtime/data/masked_pairs.h"
+#include "runtime/data/text/masked_pairs.h"
 #include "runtime/ops/op.h"
 #include "runtime/task/network.h"
 #include "tests/harness/harness.h"

@@ -10,7 +10,7 @@
 #include "kernels/base/cpu.h"
 #include "kernels/base/rng.h"
 #include "models/model.h"
-#include "runtime/data/image_samples.h"
+#include "runtime/data/images/image_samples.h"
 #include "runtime/exec/exec.h"
 #include "runtime/task/network.h"
 #include "tests/harness/check.h"

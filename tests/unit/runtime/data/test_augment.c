@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/data/augment.h"
+#include "runtime/data/images/augment.h"
 #include "tests/harness/harness.h"
 
 enum { H = 7, W = 9, C = 3, BYTES = H * W * C, SEED = 11 };

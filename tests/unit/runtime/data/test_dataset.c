@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/data/dataset_write.h"
-#include "runtime/data/glyphs.h"
+#include "runtime/data/images/glyphs.h"
 #include "runtime/h5/h5.h"
 #include "tests/harness/harness.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "runtime/data/glyphs.h"
+#include "runtime/data/images/glyphs.h"
 #include "tests/harness/harness.h"
 
 enum { N_CLASSES = POD_GLYPHS_N_CLASSES };

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/data/image_samples.h"
+#include "runtime/data/images/image_samples.h"
 #include "runtime/data/loader.h"
 #include "tests/harness/harness.h"
 

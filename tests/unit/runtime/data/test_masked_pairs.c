@@ -6,7 +6,7 @@
 
 #include "kernels/base/rng.h"
 #include "runtime/data/loader.h"
-#include "runtime/data/masked_pairs.h"
+#include "runtime/data/text/masked_pairs.h"
 #include "tests/harness/harness.h"
 
 enum { N_DOCUMENTS = 60, MAX_SENTENCES = 12, MAX_WORDS = 9, SEQ = 40, MASKED = 5 };

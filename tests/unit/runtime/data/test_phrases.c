@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/data/phrases.h"
+#include "runtime/data/text/phrases.h"
 #include "tests/harness/harness.h"
 
 static pod_text_set *opened(const char *spec, uint64_t seed)

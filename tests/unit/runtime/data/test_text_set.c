@@ -1,9 +1,9 @@
 /* Data sets of text: written, read back, and refused when something is wrong. */
-#include "runtime/data/text_set.h"
+#include "runtime/data/text/text_set.h"
 
 #include <string.h>
 
-#include "runtime/data/text_set_write.h"
+#include "runtime/data/text/text_set_write.h"
 #include "runtime/h5/h5.h"
 #include "tests/harness/harness.h"
 

@@ -1,5 +1,5 @@
 /* Files of jobs: what is read, in which order, and what is refused, with file and line. */
-#include "runtime/fleet/jobs.h"
+#include "runtime/fleet/jobs/jobs.h"
 
 #include <math.h>
 

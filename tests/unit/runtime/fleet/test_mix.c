@@ -1,5 +1,5 @@
 /* A mix of jobs: what is refused, and that what is drawn asks for what it should. */
-#include "runtime/fleet/mix.h"
+#include "runtime/fleet/jobs/mix.h"
 
 #include <math.h>
 

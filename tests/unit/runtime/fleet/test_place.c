@@ -1,5 +1,5 @@
 /* Which cells a slice gets: hand-made cases, and against search by brute force. */
-#include "runtime/fleet/place.h"
+#include "runtime/fleet/place/place.h"
 
 #include "kernels/base/rng.h"
 #include "tests/harness/harness.h"

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "kernels/base/cpu.h"
-#include "runtime/data/image_samples.h"
+#include "runtime/data/images/image_samples.h"
 #include "runtime/exec/exec.h"
 #include "runtime/ops/ops.h"
 #include "tests/harness/check.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/base/cpu.h"
-#include "runtime/data/image_samples.h"
+#include "runtime/data/images/image_samples.h"
 #include "runtime/exec/exec.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/nets.h"

@@ -1,0 +1,40 @@
+/* A CSV file with named columns, read row by row: fields joined by commas, in quotes where they hold
+ * one (a quote in them stands twice). Lines that are blank or begin with # are skipped; the first
+ * other line has the names. Errors are E_FORMAT and begin with FILE:LINE. */
+#ifndef MINIPOD_RUNTIME_FLEET_JOBS_CSV_H
+#define MINIPOD_RUNTIME_FLEET_JOBS_CSV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/base/arena.h"
+
+enum { POD_CSV_COLUMNS = 64 };
+
+typedef struct pod_csv {
+    const char *name; /* of the file */
+    char *next;       /* what is not read yet */
+    int line;         /* of the row at hand */
+    int n_columns, n_rows;
+    const char *column[POD_CSV_COLUMNS];
+    const char *field[POD_CSV_COLUMNS]; /* of the row, trimmed */
+} pod_csv;
+
+/* Reads the names of the columns; `text` is changed, and borrowed like `name`. */
+POD_MUST pod_status pod_csv_open(const char *name, char *text, pod_csv *out);
+int pod_csv_column(const pod_csv *c, const char *name); /* -1: there is none */
+/* The same of a column that must be there. */
+POD_MUST pod_status pod_csv_need(const pod_csv *c, const char *name, int *out);
+POD_MUST pod_status pod_csv_next(pod_csv *c, bool *more); /* the next row */
+
+/* E_FORMAT with "FILE:LINE: " before the text. */
+POD_MUST pod_status pod_csv_bad(const pod_csv *c, const char *fmt, ...) POD_PRINTF(2, 3);
+/* A field of the row as a number within these. */
+POD_MUST pod_status pod_csv_int(const pod_csv *c, int column, int64_t min, int64_t max,
+                                int64_t *out);
+POD_MUST pod_status pod_csv_double(const pod_csv *c, int column, double min, double max,
+                                   double *out);
+/* Whether the row has a text in that column; false for column -1. */
+bool pod_csv_has(const pod_csv *c, int column);
+
+#endif

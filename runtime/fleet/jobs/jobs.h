@@ -1,0 +1,58 @@
+/* Jobs as files have them: minipod's own CSV, and traces of other clusters. */
+#ifndef MINIPOD_RUNTIME_FLEET_JOBS_JOBS_H
+#define MINIPOD_RUNTIME_FLEET_JOBS_JOBS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernels/base/arena.h"
+#include "runtime/core/clock.h"
+
+typedef struct pod_fleet_entry { /* texts are "" and numbers 0 where the file does not say */
+    const char *name;
+    int line;          /* of the file */
+    const char *group; /* virtual cluster, or machine */
+    const char *model, *phase;
+    pod_stamp submit; /* from an instant of the file's own */
+    int64_t chips;
+    int priority;
+    int64_t n_steps;    /* 0: not known, it is one piece of work */
+    pod_stamp run;      /* training time without failures, saves and starts; 0: not known */
+    pod_stamp estimate; /* its owner's, of `run`; 0: exact */
+    double ideal_share; /* program goodput of its steps; NaN: not known */
+    int64_t bytes;      /* of a checkpoint */
+    int64_t min_chips;  /* of an elastic job; 0: it is none */
+    int64_t batch;      /* of a model whose step is to be simulated; 0: `run` has it */
+} pod_fleet_entry;
+
+typedef struct pod_fleet_jobs {
+    int n;
+    const pod_fleet_entry *entry; /* by `submit`, then as in the file */
+    int n_skipped;                /* of a trace: without chips or a run time */
+    bool is_foreign; /* a trace of another cluster: run times include starts and saves */
+} pod_fleet_jobs;
+
+/* "FILE" or "FORMAT:FILE", in the arena. E_IO; E_FORMAT naming file and line: a column that is
+ * missing, a number that is none or negative, jobs out of order where the format has them in order;
+ * E_INVALID for a format that there is none of. */
+POD_MUST pod_status pod_fleet_jobs_read(pod_arena *a, const char *what, pod_fleet_jobs *out);
+/* The same of a text, which is changed; `name` stands for the file in messages. */
+POD_MUST pod_status pod_fleet_jobs_parse(pod_arena *a, const char *format, const char *name,
+                                         char *text, pod_fleet_jobs *out);
+
+/* ---- one reader a format ---- */
+
+typedef struct pod__jobs_list { /* as it is read */
+    pod_arena *arena;
+    pod_fleet_entry *entry;
+    int n, n_skipped;
+} pod__jobs_list;
+
+POD_MUST pod_status pod__jobs_add(pod__jobs_list *l, const pod_fleet_entry *e);
+POD_MUST pod_status pod__jobs_sort(pod__jobs_list *l); /* by time, then as they were added */
+
+#define POD_JOBS_FORMAT(name, about) \
+    pod_status pod__jobs_read_##name(pod__jobs_list *l, const char *file, char *text);
+#include "runtime/fleet/jobs/jobs.def"
+
+#endif

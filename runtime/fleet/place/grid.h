@@ -1,0 +1,58 @@
+/* Boxes of free cells on a grid, by sums over boxes (a summed-area table), and the contract between
+ * place.c and the files of placements. */
+#ifndef MINIPOD_RUNTIME_FLEET_PLACE_GRID_H
+#define MINIPOD_RUNTIME_FLEET_PLACE_GRID_H
+
+#include "runtime/fleet/place/place.h"
+
+enum { POD__MAX_BOXES = 64 };
+
+typedef struct pod__grid { /* one pod or cube */
+    int extent[POD_TOPOLOGY_DIMS];
+    int span[POD_TOPOLOGY_DIMS]; /* twice the extent where boxes go round the edge */
+    bool wraps;
+    int *sum; /* (span z + 1, y + 1, x + 1): taken cells below */
+} pod__grid;
+
+typedef struct pod__spot { /* a box at its place */
+    int base[POD_TOPOLOGY_DIMS];
+    pod_box box;
+} pod__spot;
+
+size_t pod__grid_sums(const pod_topology *t); /* how many `sum` has room for */
+void pod__grid_load(pod__grid *g, const pod_topology *t, const uint8_t taken[]);
+/* Counts the taken cells of a box; its base is within the grid. */
+int pod__grid_taken(const pod__grid *g, const pod__spot *s);
+/* Goes on to the next base of this box, x first, in steps of its sides where `aligned`; false behind
+ * the last. A spot begins at base 0. */
+bool pod__grid_next(const pod__grid *g, pod__spot *s, bool aligned);
+/* The cells of a box, of pod `at` in the numbering of all. */
+void pod__grid_cells(const pod__grid *g, const pod__spot *s, int at, int cells[]);
+
+typedef struct pod__choice { /* of a placement, over all pods */
+    const pod_occupancy *occupancy;
+    pod__grid *grid;
+    uint8_t *room; /* a pod's cells, for what-if */
+    const pod_box *box;
+    int n_boxes, n_cells;
+    /* found: */
+    pod__spot spot;
+    int pod;
+} pod__choice;
+
+typedef bool pod__choose_fn(pod__choice *c);
+
+struct pod_placement {
+    const char *name, *about;
+    pod__choose_fn *choose;
+};
+
+#define POD_PLACEMENT(name, about) pod__choose_fn pod__choose_##name;
+#include "runtime/fleet/place/placements.def"
+
+/* The first free spot of these boxes in pod order; `aligned` as above. */
+bool pod__choose_free(pod__choice *c, bool aligned);
+/* Loads pod `i`; false if it has too few free cells. */
+bool pod__choice_load(pod__choice *c, int i);
+
+#endif

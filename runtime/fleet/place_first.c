@@ -1,4 +1,0 @@
-/* First fit. */
-#include "runtime/fleet/grid.h"
-
-bool pod__choose_first(pod__choice *c) { return pod__choose_free(c, false); }
