@@ -14,73 +14,58 @@ static const float DROPOUT = 0.1f;
 enum { SEGMENTS = 2, NEXT = 2 };
 
 typedef struct bert {
-    pod_graph *g;
+    pod__blocks blocks;
     const pod_language_size *size;
     const pod_language_in *in;
-    const pod_language_args *args;
     int64_t n, s; /* sequences, tokens of each */
-    float dropout;
 } bert;
 
-static pod_value rows_of(const bert *b, pod_value x)
-{
-    return pod_reshape(b->g, x, (pod_shape){2, {b->n * b->s, b->size->hidden}});
-}
-
-static pod_value sequences_of(const bert *b, pod_value rows)
-{
-    return pod_reshape(b->g, rows, (pod_shape){3, {b->n, b->s, b->size->hidden}});
-}
-
-static pod_value norm(const bert *b, pod_value x)
+static pod_value norm(const pod__blocks *b, pod_value x)
 {
     pod_scope_begin(b->g, "LayerNorm");
-    x = pod_layer_norm(b->g, x, EPSILON);
+    x = pod_layer_norm(b->g, x, b->epsilon);
     pod_scope_end(b->g);
     return x;
 }
 
+static pod_value dense(const pod__blocks *b, pod_value x, const char *name, int64_t units,
+                       pod_dtype to)
+{
+    return pod__project(b, x, name, (pod__projection){units, b->kernel, true, to});
+}
+
 /* A dense layer, dropout, and the layer norm of what comes out and x. */
-static pod_value residual(const bert *b, pod_value y, pod_value x)
+static pod_value residual(const pod__blocks *b, pod_value y, pod_value x)
 {
     pod_value sum;
-    y = pod__project(b->g, y, "dense", b->size->hidden, b->args->travel, b->args);
-    y = pod__drop(b->g, y, b->dropout, b->args);
+    y = dense(b, y, "dense", b->hidden, b->args->travel);
+    y = pod__drop(b, y, b->dropout);
     pod_scope_begin(b->g, "LayerNorm");
-    y = pod_add_layer_norm(b->g, y, x, EPSILON, &sum);
+    y = pod_add_layer_norm(b->g, y, x, b->epsilon, &sum);
     pod_scope_end(b->g);
     return y;
 }
 
-static pod_value attention(const bert *b, pod_value x)
+static pod_value attention(const bert *m, pod_value x)
 {
-    static const char *const name[] = {"query", "key", "value"};
-    pod_value part[3];
+    const pod__blocks *b = &m->blocks;
     pod_scope_begin(b->g, "attention");
     pod_scope_begin(b->g, "self");
-    for (int i = 0; i < 3; i++)
-        part[i] = sequences_of(
-            b, pod__project(b->g, x, name[i], b->size->hidden, b->args->travel, b->args));
-    const pod_dtype t = pod__product_type(b->args);
-    const pod_attention_attr attr = {.n_heads = (int)b->size->heads,
-                                     .dropout = b->args->draws.id ? b->dropout : 0};
-    for (int i = 0; i < 3; i++) part[i] = pod_cast(b->g, part[i], t);
-    pod_value y =
-        pod_attention(b->g, part[0], part[1], part[2], b->in->lengths, b->args->draws, attr);
-    y = pod_cast(b->g, y, b->args->travel);
+    pod_value q = pod__heads(b, x, "query", m->n), k = pod__heads(b, x, "key", m->n);
+    pod_value v = pod__heads(b, x, "value", m->n);
+    pod_value y = pod__attend(b, q, k, v, (pod__look){.lengths = m->in->lengths});
     pod_scope_end(b->g);
     pod_scope_begin(b->g, "output");
-    y = residual(b, rows_of(b, y), x);
+    y = residual(b, pod__to_rows(b, y), x);
     pod_scope_end(b->g);
     pod_scope_end(b->g);
     return y;
 }
 
-static pod_value feed_forward(const bert *b, pod_value x)
+static pod_value feed_forward(const pod__blocks *b, pod_value x)
 {
     pod_scope_begin(b->g, "intermediate");
-    pod_value y = pod__project(b->g, x, "dense", b->size->inner, b->args->travel, b->args);
-    y = pod_gelu(b->g, y, POD_GELU_TANH);
+    pod_value y = pod__feed_forward(b, x, "dense");
     pod_scope_end(b->g);
     pod_scope_begin(b->g, "output");
     y = residual(b, y, x);
@@ -88,45 +73,45 @@ static pod_value feed_forward(const bert *b, pod_value x)
     return y;
 }
 
-static pod_value embeddings(const bert *b, pod_value table)
+static pod_value embeddings(const bert *m, pod_value table)
 {
+    const pod__blocks *b = &m->blocks;
     pod_graph *g = b->g;
-    const int64_t h = b->size->hidden;
     const pod_dtype t = b->args->travel;
-    pod_value segment = pod__kernel(g, "token_type_embeddings", (pod_shape){2, {SEGMENTS, h}});
+    pod_value segment =
+        pod__kernel(g, "token_type_embeddings", (pod_shape){2, {SEGMENTS, b->hidden}});
     pod_value position =
-        pod__kernel(g, "position_embeddings", (pod_shape){2, {b->size->positions, h}});
-    pod_value x = pod_embed_rows(g, b->in->ids, table, t);
-    x = pod_add(g, x, pod_embed_rows(g, b->in->segments, segment, t));
-    x = pod_add(g, x, pod_embed_rows(g, pod_positions(g, b->in->ids, b->s), position, t));
-    return pod__drop(g, norm(b, rows_of(b, x)), b->dropout, b->args);
+        pod__kernel(g, "position_embeddings", (pod_shape){2, {m->size->positions, b->hidden}});
+    pod_value x = pod_embed_rows(g, m->in->ids, table, t);
+    x = pod_add(g, x, pod_embed_rows(g, m->in->segments, segment, t));
+    x = pod_add(g, x, pod_embed_rows(g, pod_positions(g, m->in->ids, m->s), position, t));
+    return pod__drop(b, norm(b, pod__to_rows(b, x)), b->dropout);
 }
 
 /* What the first token says of the whole sequence. */
-static pod_value pooled(const bert *b, pod_value x)
+static pod_value pooled(const bert *m, pod_value x)
 {
-    pod_graph *g = b->g;
-    pod_value first = pod_gather_rows(g, sequences_of(b, x), pod_positions(g, b->in->ids, 1));
-    first = pod_reshape(g, first, (pod_shape){2, {b->n, b->size->hidden}});
-    pod_scope_begin(g, "pooler");
-    first = pod_tanh(g, pod__project(g, first, "dense", b->size->hidden, b->args->travel, b->args));
-    pod_scope_end(g);
+    const pod__blocks *b = &m->blocks;
+    pod_value first =
+        pod_gather_rows(b->g, pod__to_sequences(b, x, m->n), pod_positions(b->g, m->in->ids, 1));
+    pod_scope_begin(b->g, "pooler");
+    first = dense(b, pod__to_rows(b, first), "dense", b->hidden, b->args->travel);
+    first = pod_tanh(b->g, first);
+    pod_scope_end(b->g);
     return first;
 }
 
 /* The masked tokens, ready for the projection onto the vocabulary. */
-static pod_value transform(const bert *b, pod_value x)
+static pod_value transform(const bert *m, pod_value x)
 {
-    pod_graph *g = b->g;
-    pod_value y = pod_gather_rows(g, sequences_of(b, x), b->in->positions);
-    if (!y.id) return y;
-    const pod_shape at = pod_graph_type(g, y)->shape;
-    y = pod_reshape(g, y, (pod_shape){2, {at.dim[0] * at.dim[1], at.dim[2]}});
-    pod_scope_begin(g, "transform");
-    y = pod__project(g, y, "dense", b->size->hidden, b->args->travel, b->args);
-    y = norm(b, pod_gelu(g, y, POD_GELU_TANH));
-    pod_scope_end(g);
-    return pod_reshape(g, y, at);
+    const pod__blocks *b = &m->blocks;
+    pod_value y = pod_gather_rows(b->g, pod__to_sequences(b, x, m->n), m->in->positions);
+    y = pod__to_rows(b, y);
+    pod_scope_begin(b->g, "transform");
+    y = dense(b, y, "dense", b->hidden, b->args->travel);
+    y = norm(b, pod__gelu_tanh(b->g, y));
+    pod_scope_end(b->g);
+    return pod__to_sequences(b, y, m->n);
 }
 
 pod_language_out pod__bert(pod_graph *g, const pod_language_size *size, const pod_language_in *in,
@@ -135,7 +120,20 @@ pod_language_out pod__bert(pod_graph *g, const pod_language_size *size, const po
     pod_language_out out = {{0}, {0}, {0}, {0}};
     if (pod_graph_failed(g)) return out;
     const int64_t *dim = pod_graph_type(g, in->ids)->shape.dim;
-    bert b = {g, size, in, args, dim[0], dim[1], args->dropout < 0 ? DROPOUT : args->dropout};
+    const bert b = {.blocks = {.g = g,
+                               .args = args,
+                               .hidden = size->hidden,
+                               .heads = size->heads,
+                               .inner = size->inner,
+                               .epsilon = EPSILON,
+                               .dropout = args->dropout < 0 ? DROPOUT : args->dropout,
+                               .attention_bias = true,
+                               .activation = pod__gelu_tanh,
+                               .kernel = {POD_INIT_TRUNCATED, 0.02f}},
+                    .size = size,
+                    .in = in,
+                    .n = dim[0],
+                    .s = dim[1]};
     if (b.s > size->positions) {
         pod_graph_fail(g, POD_E_INVALID,
                        "sequences of %" PRId64 " tokens, but the model has %" PRId64 " positions",
@@ -151,14 +149,14 @@ pod_language_out pod__bert(pod_graph *g, const pod_language_size *size, const po
     pod_scope_begin(g, "encoder");
     for (int64_t i = 0; i < size->layers; i++) {
         pod_scope_begin(g, "layer_%d", (int)i);
-        x = feed_forward(&b, attention(&b, x));
+        x = feed_forward(&b.blocks, attention(&b, x));
         pod_scope_end(g);
     }
     pod_scope_end(g);
     pod_value first = pooled(&b, x);
     pod_scope_end(g);
     pod_scope_begin(g, "cls");
-    out.next = pod__project(g, first, "seq_relationship", NEXT, POD_F32, args);
+    out.next = dense(&b.blocks, first, "seq_relationship", NEXT, POD_F32);
     pod_scope_begin(g, "predictions");
     out.hidden = pod_cast(g, transform(&b, x), pod__product_type(args));
     out.table = pod_cast(g, table, pod__product_type(args));

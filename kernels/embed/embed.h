@@ -5,14 +5,14 @@
  * float32. Every set gives the same bits: elements are added in the order that is written below,
  * each sum rounded to float32.
  *
- *   lookup        y[i] = table[id[i]], rounded to t                             y (n, H)
+ *   lookup        y[i] = table[id[i]], rounded to t; 0 for id POD_NO_TOKEN      y (n, H)
  *   lookup_grad   dtable[v] = more[v] + sum of dy[i] over the i with id[i] = v, in ascending i,
  *                 from more[v] on; all rows are written; more is 0 if NULL      dy (n, H)
  *   gather        y[n, p] = x[n, place[n, p]]                 x (N, S, H), y (N, P, H)
  *   gather_grad   dx[n, s] = sum of dy[n, p] over the p with place[n, p] = s, in ascending p,
  *                 rounded to t; 0 if there is none            dy (N, P, H), dx (N, S, H)
  *
- * Numbers lie in [0, V) and [0, S); another one aborts. Whoever reads them from a file refuses others
+ * Ids lie in [0, V) or are POD_NO_TOKEN, places lie in [0, S); another number aborts. Whoever reads them from a file refuses others
  * there (runtime/data/text/text_set.h). */
 #ifndef MINIPOD_KERNELS_EMBED_EMBED_H
 #define MINIPOD_KERNELS_EMBED_EMBED_H
@@ -21,6 +21,8 @@
 
 #include "kernels/base/cpu.h"
 #include "kernels/base/dtype.h"
+
+enum { POD_NO_TOKEN = -1 }; /* looks up a row of zeros, which gets no gradient */
 
 typedef struct pod_gather_shape {
     int64_t n, s, p, h;

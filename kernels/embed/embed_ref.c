@@ -6,12 +6,18 @@
 #include "kernels/base/sets.h"
 #include "kernels/embed/embed.h"
 
+static void check_id(int32_t id, int64_t v)
+{
+    POD_ASSERT(id >= POD_NO_TOKEN && id < v, "id %d of %lld", (int)id, (long long)v);
+}
+
 static void embed_lookup(int64_t n, int64_t v, int64_t h, const int32_t *id, const float *table,
                          pod_dtype t, void *y)
 {
     for (int64_t i = 0; i < n; i++) {
-        POD_ASSERT(id[i] >= 0 && id[i] < v, "id %d of %lld", (int)id[i], (long long)v);
-        for (int64_t j = 0; j < h; j++) pod_element_put(t, y, i * h + j, table[id[i] * h + j]);
+        check_id(id[i], v);
+        for (int64_t j = 0; j < h; j++)
+            pod_element_put(t, y, i * h + j, id[i] == POD_NO_TOKEN ? 0 : table[id[i] * h + j]);
     }
 }
 
@@ -20,8 +26,9 @@ static void embed_lookup_grad(int64_t n, int64_t v, int64_t h, const int32_t *id
 {
     for (int64_t k = 0; k < v * h; k++) dtable[k] = more ? more[k] : 0;
     for (int64_t i = 0; i < n; i++) {
-        POD_ASSERT(id[i] >= 0 && id[i] < v, "id %d of %lld", (int)id[i], (long long)v);
-        for (int64_t j = 0; j < h; j++) dtable[id[i] * h + j] += pod_element_get(t, dy, i * h + j);
+        check_id(id[i], v);
+        for (int64_t j = 0; j < h && id[i] != POD_NO_TOKEN; j++)
+            dtable[id[i] * h + j] += pod_element_get(t, dy, i * h + j);
     }
 }
 

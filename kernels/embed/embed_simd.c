@@ -4,11 +4,22 @@
 #include "kernels/base/simd/simd.h"
 #include "kernels/embed/embed.h"
 
+/* Whether the id has a row of the table. */
+static bool has_row(int32_t id, int64_t v)
+{
+    POD_ASSERT(id >= POD_NO_TOKEN && id < v, "id %d of %lld", (int)id, (long long)v);
+    return id != POD_NO_TOKEN;
+}
+
 POD_INLINE void lookup_as(int64_t n, int64_t v, int64_t h, const int32_t *id, const float *table,
                           pod_dtype t, void *y)
 {
+    const size_t row_bytes = (size_t)h * pod_dtype_bytes(t);
     for (int64_t i = 0; i < n; i++) {
-        POD_ASSERT(id[i] >= 0 && id[i] < v, "id %d of %lld", (int)id[i], (long long)v);
+        if (!has_row(id[i], v)) {
+            memset((char *)y + (size_t)i * row_bytes, 0, row_bytes);
+            continue;
+        }
         const float *row = table + id[i] * h;
         POD_VEC_EACH(POD_VEC2_LANES, h, j, lanes, {
             pod_vec2_store_flat(t, y, i * h + j, lanes, pod_vec2_load_flat(POD_F32, row, j, lanes));
@@ -40,10 +51,8 @@ static void embed_lookup_grad(int64_t n, int64_t v, int64_t h, const int32_t *id
         memset(dtable, 0, bytes);
     else if (more != dtable)
         memcpy(dtable, more, bytes);
-    for (int64_t i = 0; i < n; i++) {
-        POD_ASSERT(id[i] >= 0 && id[i] < v, "id %d of %lld", (int)id[i], (long long)v);
-        POD_TYPED(t, add_row(h, T, dy, i * h, dtable + id[i] * h));
-    }
+    for (int64_t i = 0; i < n; i++)
+        if (has_row(id[i], v)) POD_TYPED(t, add_row(h, T, dy, i * h, dtable + id[i] * h));
 }
 
 /* Whether place[p] occurs before p. */

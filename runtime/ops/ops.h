@@ -72,13 +72,20 @@ pod_value pod_tanh(pod_graph *g, pod_value x);
 /* ---- embeddings and rows of sequences: op_embed.c ---- */
 /* Returns (N, n) int32, 0 to n - 1 for each of the samples that `like` (N, ...) has. */
 pod_value pod_positions(pod_graph *g, pod_value like, int64_t n);
+/* Returns the positions first to first + n - 1, float32 (n, h): half of the features are
+ * sin(position f_i), the other half cos(position f_i), with f_i = 10000^(-i / (h / 2 - 1)) (Vaswani et
+ * al. 2017, section 3.5, laid out as in tensor2tensor). A constant, without gradient: op_sinusoids.c */
+pod_value pod_sinusoids(pod_graph *g, int64_t first, int64_t n, int64_t h);
 /* Looks up rows: ids (N, ...) int32, table (V, H) float32 -> (N, ..., H) of type `to`. The gradient
- * is a dense (V, H). Ids come in as an input of type POD_I32 and lie in [0, V); a step with
- * another one aborts, so that whoever reads ids from a file refuses them there. */
+ * is a dense (V, H). Ids come in as an input of type POD_I32 and lie in [0, V), or are POD_NO_TOKEN
+ * (kernels/embed/embed.h), which looks up zeros; a step with another one aborts, so that whoever reads
+ * ids from a file refuses them there. */
 pod_value pod_embed_rows(pod_graph *g, pod_value ids, pod_value table, pod_dtype to);
 /* Picks rows out of each sequence: x (N, S, H), places (N, P) int32 in [0, S) -> (N, P, H). A place
  * may occur more than once. */
 pod_value pod_gather_rows(pod_graph *g, pod_value x, pod_value places);
+/* Puts the rows of b (N, B, H) behind those of a (N, A, H): (N, A + B, H), op_concat.c. */
+pod_value pod_concat_rows(pod_graph *g, pod_value a, pod_value b);
 
 /* ---- sigmoid, swish and gates: op_gate.c ---- */
 pod_value pod_sigmoid(pod_graph *g, pod_value x); /* float32 */

@@ -8,6 +8,7 @@
 #include "tests/unit/kernels/kernel_test.h"
 
 enum { FEW, SPREAD, ALL_SAME, ENDS, N_PATTERNS }; /* of numbers below `rows` */
+enum { EVERY = 3 };                               /* of ids, is POD_NO_TOKEN where there are any */
 
 static tensor numbers(int pattern, int64_t count, int64_t rows)
 {
@@ -21,6 +22,18 @@ static tensor numbers(int pattern, int64_t count, int64_t rows)
     return x;
 }
 
+static void remove_some(tensor *ids, int64_t count)
+{
+    for (int64_t i = 0; i < count; i += EVERY) ((int32_t *)ids->data)[i] = POD_NO_TOKEN;
+}
+
+/* Element j of the row that id i looks up: its index in the table; -1 for POD_NO_TOKEN. */
+static int64_t place_of(const tensor *ids, int64_t i, int64_t h)
+{
+    const int32_t id = ((int32_t *)ids->data)[i / h];
+    return id == POD_NO_TOKEN ? -1 : id * h + i % h;
+}
+
 static const char *name_of(const pod_embed *k, const char *what, pod_dtype t, int pattern,
                            int64_t n, int64_t h)
 {
@@ -28,21 +41,24 @@ static const char *name_of(const pod_embed *k, const char *what, pod_dtype t, in
                          pattern, (long long)n, (long long)h);
 }
 
-static void check_lookup(const pod_embed *k, int pattern, pod_dtype t, int64_t n, int64_t v,
-                         int64_t h)
+static void check_lookup(const pod_embed *k, int pattern, bool with_none, pod_dtype t, int64_t n,
+                         int64_t v, int64_t h)
 {
     TENSOR id = numbers(pattern, n, v), table = tensor_random(1, POD_F32, v * h);
     TENSOR y = tensor_new(t, n * h), want = tensor_new(t, n * h);
     tensor_sprinkle(&table);
-    for (int64_t i = 0; i < n * h; i++)
-        pod_test_put(t, want.data, i, tensor_get(&table, ((int32_t *)id.data)[i / h] * h + i % h));
+    if (with_none) remove_some(&id, n);
+    for (int64_t i = 0; i < n * h; i++) {
+        const int64_t at = place_of(&id, i, h);
+        pod_test_put(t, want.data, i, at < 0 ? 0 : tensor_get(&table, at));
+    }
     k->lookup(n, v, h, id.data, table.data, t, y.data);
     tensor_check_same(name_of(k, "lookup", t, pattern, n, h), &y, &want);
 }
 
 /* Alone, with more, and in its memory. */
-static void check_lookup_grad(const pod_embed *k, int pattern, pod_dtype t, int64_t n, int64_t v,
-                              int64_t h)
+static void check_lookup_grad(const pod_embed *k, int pattern, bool with_none, pod_dtype t,
+                              int64_t n, int64_t v, int64_t h)
 {
     const char *name = name_of(k, "lookup_grad", t, pattern, n, h);
     TENSOR id = numbers(pattern, n, v), dy = tensor_random(2, t, n * h);
@@ -50,8 +66,10 @@ static void check_lookup_grad(const pod_embed *k, int pattern, pod_dtype t, int6
     TENSOR alone = tensor_new(POD_F32, v * h), added = tensor_copy(&more);
     tensor_sprinkle(&dy);
     memset(alone.data, 0, tensor_bytes(&alone));
+    if (with_none) remove_some(&id, n);
     for (int64_t i = 0; i < n * h; i++) {
-        const int64_t at = ((int32_t *)id.data)[i / h] * h + i % h;
+        const int64_t at = place_of(&id, i, h);
+        if (at < 0) continue;
         ((float *)alone.data)[at] += (float)tensor_get(&dy, i);
         ((float *)added.data)[at] += (float)tensor_get(&dy, i);
     }
@@ -91,8 +109,11 @@ static void test_tables(void)
         for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++)
             for (int pattern = 0; pattern < N_PATTERNS; pattern++) {
                 const int64_t *s = shapes[i / 2];
-                check_lookup(set, pattern, i % 2 ? POD_BF16 : POD_F32, s[0], s[1], s[2]);
-                check_lookup_grad(set, pattern, i % 2 ? POD_BF16 : POD_F32, s[0], s[1], s[2]);
+                const pod_dtype t = i % 2 ? POD_BF16 : POD_F32;
+                for (int none = 0; none < 2; none++) {
+                    check_lookup(set, pattern, none, t, s[0], s[1], s[2]);
+                    check_lookup_grad(set, pattern, none, t, s[0], s[1], s[2]);
+                }
             }
 }
 
@@ -135,24 +156,25 @@ static void use(const pod_embed *k, int function, int32_t number)
 
 static void end_child(void) { _exit(77); }
 
-/* A number of no row ends the job instead of reading what is not there. */
+/* A number of no row ends the job instead of reading what is not there; -1 is one of ids alone. */
 static void test_numbers_out_of_range(void)
 {
-    static const int32_t numbers_tried[] = {-1, 3, INT32_MAX, 2};
+    static const int32_t numbers_tried[] = {-2, 3, INT32_MAX, 2, POD_NO_TOKEN};
     EACH_SET(embed, set)
-        for (int i = 0; i < 16; i++) {
-            const int32_t number = numbers_tried[i % 4];
+        for (int i = 0; i < 20; i++) {
+            const int32_t number = numbers_tried[i % 5];
+            const bool is_right = number == 2 || (number == POD_NO_TOKEN && i / 5 < 2);
             const pid_t child = fork();
             if (child == 0) {
                 (void)!freopen("/dev/null", "w", stderr);
                 pod_assert_install(end_child, -1);
-                use(set, i / 4, number);
+                use(set, i / 5, number);
                 _exit(0);
             }
             int status = 0;
             CU_ASSERT(child > 0 && waitpid(child, &status, 0) == child);
-            POD_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == (number == 2 ? 0 : 77),
-                      "%s, function %d, number %d: status %d", set->name, i / 4, (int)number,
+            POD_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == (is_right ? 0 : 77),
+                      "%s, function %d, number %d: status %d", set->name, i / 5, (int)number,
                       status);
         }
 }

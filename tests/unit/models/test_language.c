@@ -12,8 +12,10 @@
 static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in *in)
 {
     const pod_language *m = ctx;
-    const pod_language_in read = {in->field[POD_MASKED_IDS], in->field[POD_MASKED_SEGMENTS],
-                                  in->field[POD_MASKED_LENGTHS], in->field[POD_MASKED_POSITIONS]};
+    const pod_language_in read = {.ids = in->field[POD_MASKED_IDS],
+                                  .segments = in->field[POD_MASKED_SEGMENTS],
+                                  .lengths = in->field[POD_MASKED_LENGTHS],
+                                  .positions = in->field[POD_MASKED_POSITIONS]};
     const pod_language_args args = {
         .n_tokens = in->data->n_tokens, .travel = POD_F32, .draws = in->draws, .dropout = -1};
     const pod_language_out y = m->build(g, &m->size, &read, &args);

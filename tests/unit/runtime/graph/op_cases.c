@@ -147,10 +147,31 @@ static pod_value numbers(pod_graph *g, const char *name, int n_dims, const int64
     return pod_input(g, name, pod_type_of(POD_I32, n_dims, dim), 0);
 }
 
-static pod_value embed_case(pod_graph *g, pod_rng *r, pod_dtype travel, int n_dims)
+/* With NONE one of the ids is POD_NO_TOKEN, as op_fill gives it to labels. */
+enum { NONE = 4 };
+
+static pod_value embed_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
 {
     const int64_t ids[] = {pick(r, 1, 4), pick(r, 1, 3)}, table[] = {pick(r, 5, 7), pick(r, 1, 9)};
-    return pod_embed_rows(g, numbers(g, "ids", n_dims, ids), weight(g, "table", 2, table), travel);
+    const char *name = param & NONE ? "labels" : "ids";
+    return pod_embed_rows(g, numbers(g, name, param % NONE, ids), weight(g, "table", 2, table),
+                          travel);
+}
+
+static pod_value sinusoids_case(pod_graph *g, pod_rng *r, pod_dtype travel, int first)
+{
+    const int64_t dim[] = {pick(r, 1, 5), 2 * pick(r, 2, 5)};
+    pod_value places = pod_cast(g, pod_sinusoids(g, first, dim[0], dim[1]), travel);
+    return pod_add(g, activation(g, travel, 2, dim), places);
+}
+
+static pod_value concat_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
+{
+    const int64_t n = pick(r, 1, 3), h = pick(r, 1, 9);
+    const int64_t a[] = {n, pick(r, 1, 3), h}, b[] = {n, pick(r, 1, 3), h};
+    (void)param;
+    return pod_concat_rows(g, activation(g, travel, 3, a),
+                           pod_cast(g, weight(g, "more", 3, b), travel));
 }
 
 static pod_value gather_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
@@ -312,7 +333,10 @@ static const op_case cases[] = {
     {"tanh", tanh_case, 0, 20, 20, false, 1, 1, .125},
     {"embed", embed_case, 1, 1, 4, false, 2, 4, .5},
     {"embed_sequences", embed_case, 2, 1, 12, false, 2, 12, .5},
+    {"embed_none", embed_case, NONE + 2, 1, 12, false, 2, 12, .5},
+    {"sinusoids", sinusoids_case, -1, 2, 1, false, 3, 1, .5},
     {"gather_rows", gather_case, 0, 1, 7, false, 2, 7, .5},
+    {"concat_rows", concat_case, 0, 1, 1, false, 2, 1, .5},
     {"gate", gate_case, 4, 1, 9, false, 9.0 / 4, 9, .5},
     {"gate_dense", gate_case, 2, 1, 1, false, 9.0 / 4, 1, .5},
     {"batchnorm", batchnorm_case, 0, 4, 54, false, 4, 162, .125},

@@ -103,6 +103,15 @@ static void gather_floats(pod_graph *g)
 {
     pod_gather_rows(g, F32(g, "x", 4, 5, 3), F32(g, "places", 4, 2));
 }
+static void concat_features(pod_graph *g)
+{
+    pod_concat_rows(g, F32(g, "a", 4, 5, 3), F32(g, "b", 4, 2, 2));
+}
+static void concat_matrices(pod_graph *g)
+{
+    pod_concat_rows(g, F32(g, "a", 4, 3), F32(g, "b", 4, 3));
+}
+static void sinusoids_odd(pod_graph *g) { pod_sinusoids(g, 0, 4, 7); }
 static void add_shapes(pod_graph *g) { pod_add(g, F32(g, "a", 4, 3), F32(g, "b", 3, 4)); }
 static void add_types(pod_graph *g)
 {
@@ -308,6 +317,9 @@ static const struct {
      "places are i32 (3, 2), x is f32 (4, 5, 3): need as many sequences"},
     {gather_matrix, POD_E_SHAPE, "x is f32 (4, 3), need 3 dimensions"},
     {gather_floats, POD_E_SHAPE, "places is f32 (4, 2), need i32"},
+    {concat_features, POD_E_SHAPE, "a is f32 (4, 5, 3), b, with as many rows, is f32 (4, 5, 2)"},
+    {concat_matrices, POD_E_SHAPE, "a is f32 (4, 3), need 3 dimensions"},
+    {sinusoids_odd, POD_E_SHAPE, "4 positions of 7 features, need 1 or more, of an even number"},
     {add_shapes, POD_E_SHAPE, "a is f32 (4, 3), b is f32 (3, 4)"},
     {add_types, POD_E_SHAPE, "a is f32 (4, 3), b is bf16 (4, 3)"},
     {bias_length, POD_E_SHAPE,

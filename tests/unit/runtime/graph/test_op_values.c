@@ -336,6 +336,23 @@ static void correct_answers_are_counted(void)
     }
 }
 
+/* Vaswani et al. 2017, section 3.5: sines in front, cosines behind. */
+static void sinusoids_are_of_positions(void)
+{
+    enum { FIRST = -1, N = 5, H = 8 };
+    bench b = open_bench();
+    pod_value y = pod_sinusoids(b.g, FIRST, N, H);
+    fill_bench(&b, pod_cpu_features());
+    pod_interp_run(b.it, -1);
+    for (int p = 0; p < N; p++)
+        for (int i = 0; i < H / 2; i++) {
+            const double angle = (FIRST + p) * pow(10000, -i / (H / 2 - 1.0));
+            CU_ASSERT_DOUBLE_EQUAL(pod_interp_get(b.it, y, p * H + i), sin(angle), 1e-7);
+            CU_ASSERT_DOUBLE_EQUAL(pod_interp_get(b.it, y, p * H + H / 2 + i), cos(angle), 1e-7);
+        }
+    pod_interp_destroy(b.it);
+}
+
 /* Each element, or each sample, is left out with the rate asked for and otherwise made larger; the
  * draws and the scope decide, not the place in the batch. Each sample has its positions. */
 static void some_are_left_out(void)
@@ -588,7 +605,7 @@ POD_TEST_SUITE("op_values", {"momentum", momentum_follows_its_formula},
                {"loss_and_gradient_in_one", loss_and_gradient_in_one},
                {"to_wire_and_from_wire", sums_travel}, {"zeros_and_accumulate", parts_are_added_up},
                {"count_correct", correct_answers_are_counted}, {"drop", some_are_left_out},
-               {"normalize", images_are_normalized},
+               {"sinusoids", sinusoids_are_of_positions}, {"normalize", images_are_normalized},
                {"moving_statistics", moving_statistics_follow},
                {"fast_and_reference", fast_kernels_agree_with_the_reference},
                {"fast_and_reference_bf16", fast_bf16_kernels_agree_with_the_reference},
