@@ -14,7 +14,7 @@
 #include "runtime/data/text/masked_pairs.h"
 #include "runtime/data/text/text_set.h"
 
-enum { N_SHOWN = 8, LINE_DEPTH = 3, MAX_COLUMNS = POD_MAX_FIELDS + 3 };
+enum { N_SHOWN = 8, LINE_DEPTH = 3, MAX_COLUMNS = POD_MAX_FIELDS + 2 + POD_MAX_TEXTS };
 
 typedef struct shown {
     pod_samples samples;
@@ -86,11 +86,13 @@ static int32_t answer_at(const shown *x, const pod_batch *b, int64_t row, int32_
     return -1;
 }
 
-static pod_status text_of(const shown *x, const pod_batch *b, int64_t row, const char **out)
+static pod_status text_of(const shown *x, const pod_batch *b, int64_t row, int which,
+                          const char **out)
 {
-    const int64_t room = x->samples.form.field[x->task->ids].dim[0];
-    const int32_t *id = (const int32_t *)b->field[x->task->ids] + row * room;
-    const int32_t length = ((const int32_t *)b->field[x->task->lengths])[row];
+    const int ids = x->task->text[which].ids, lengths = x->task->text[which].lengths;
+    const int64_t room = x->samples.form.field[ids].dim[0];
+    const int32_t *id = (const int32_t *)b->field[ids] + row * room;
+    const int32_t length = ((const int32_t *)b->field[lengths])[row];
     char *text = NULL;
     size_t bytes;
     FILE *to = open_memstream(&text, &bytes);
@@ -106,7 +108,7 @@ static pod_status text_of(const shown *x, const pod_batch *b, int64_t row, const
     return *out ? POD_OK : POD_E_NOMEM;
 }
 
-/* step, sample, the fields that are one number each, text. */
+/* step, sample, the fields that are one number each, texts. */
 static void choose_columns(shown *x)
 {
     x->column[x->n_columns++] = (pod_column){"step", "", false};
@@ -114,7 +116,10 @@ static void choose_columns(shown *x)
     for (int k = 0; k < x->samples.form.n_fields; k++)
         if (x->samples.form.field[k].n_dims == 0)
             x->column[x->n_columns++] = (pod_column){x->samples.form.field[k].name, "", false};
-    if (x->vocab) x->column[x->n_columns++] = (pod_column){"text", "", true};
+    for (int k = 0; k < x->task->n_texts; k++)
+        x->column[x->n_columns++] = (pod_column){
+            x->task->n_texts == 1 ? "text" : x->samples.form.field[x->task->text[k].ids].name, "",
+            true};
 }
 
 static pod_status add_row(const shown *x, const pod_batch *b, int64_t row)
@@ -126,9 +131,10 @@ static pod_status add_row(const shown *x, const pod_batch *b, int64_t row)
     for (int k = 0; k < x->samples.form.n_fields; k++)
         if (x->samples.form.field[k].n_dims == 0)
             pod_table_add(t, "%" PRId32, ((const int32_t *)b->field[k])[row]);
-    if (!x->vocab) return POD_OK;
-    POD_TRY(text_of(x, b, row, &text));
-    pod_table_add(t, "%s", text);
+    for (int k = 0; k < x->task->n_texts; k++) {
+        POD_TRY(text_of(x, b, row, k, &text));
+        pod_table_add(t, "%s", text);
+    }
     return POD_OK;
 }
 

@@ -85,7 +85,8 @@ static pod_status read_settings(job *j)
     POD_TRY(pod_guard_plan_from(c, pod_comm_size(j->call->comm), &j->guard));
     POD_TRY(pod_setup_from(c, pod_comm_size(j->call->comm), pod_comm_node_size(j->call->comm),
                            j->arena, &j->setup));
-    return pod_network_choose(&j->setup, &j->choice, &j->network);
+    POD_TRY(pod_network_choose(&j->setup, &j->choice, &j->network));
+    return pod_task_check_target(j->network.task, j->setup.target);
 }
 
 static pod_status set_up(job *j)

@@ -303,15 +303,14 @@ static void add_memory(pod_record *q, const pod_run *r)
     pod_json_int(j, "memory_bytes_per_core", (int64_t)pod_rank_memory_total(m));
 }
 
-/* Of a text: tokens that are no padding, and how much is. */
+/* Of texts: tokens that are no padding, and how much is. */
 static void add_tokens(pod_record *q, const pod_run *r)
 {
-    const double per_sample = r->result->tokens_per_sample, seq_len = (double)r->setup->seq_len;
-    const double padding = per_sample > 0 ? 1 - per_sample / seq_len : unknown;
+    const double per_sample = r->result->tokens_per_sample, room = (double)r->result->text_room;
+    const double padding = per_sample > 0 ? 1 - per_sample / room : unknown;
     pod_record_real(q, "tokens_per_s", "tokens/s", "1/s", 1,
                     measured(r, pod_run_samples_per_s(r) * per_sample));
-    pod_record_note(q, "without padding, which is %.1f %% of %.0f a sequence", 100 * padding,
-                    seq_len);
+    pod_record_note(q, "without padding, which is %.1f %% of %.0f a sequence", 100 * padding, room);
     pod_json_double(&q->json, "padding_share", padding);
 }
 
@@ -325,7 +324,7 @@ static void add_steps(pod_record *q, const pod_run *r)
                                              "the optimizer's share"};
     pod_record_real(q, "samples_per_s", "samples/s", "1/s", 1, pod_run_samples_per_s(r));
     pod_record_note(q, x->n_steps == 1 ? "of the only step" : "training steps, without the first");
-    if (r->task->lengths != POD_NO_FIELD) add_tokens(q, r);
+    if (r->task->n_texts > 0) add_tokens(q, r);
     pod_record_real(q, "step_s", "step median", "ms", 2, measured(r, step->median));
     pod_record_real(q, NULL, "step p99", "ms", 2, step->p99);
     for (int p = 0; p < POD_N_PHASES; p++) {

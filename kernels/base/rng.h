@@ -20,7 +20,8 @@ typedef enum pod_stream {
     POD_STREAM_FLEET,
     POD_STREAM_PAIRS,
     POD_STREAM_MASKS,
-    POD_STREAM_PHRASES
+    POD_STREAM_PHRASES,
+    POD_STREAM_CIPHER
 } pod_stream;
 
 typedef struct pod_place { /* coordinates; unused fields are 0 */

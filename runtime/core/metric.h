@@ -10,6 +10,7 @@ enum { POD_MAX_METRICS = 3 };
 typedef struct pod_metric {
     const char *name; /* "accuracy"; a word */
     bool falls;       /* less is better */
+    double best;      /* the best value that there can be: 1 of a share */
 } pod_metric;
 
 /* Returns whether `value` is better than `other`; any number is better than NaN. */

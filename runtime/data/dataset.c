@@ -10,6 +10,7 @@
 #include "kernels/base/parse.h"
 #include "runtime/data/images/glyphs.h"
 #include "runtime/data/inner.h"
+#include "runtime/data/text/cipher.h"
 #include "runtime/data/text/phrases.h"
 
 pod_status pod_dataset_open(const char *spec, uint64_t seed, pod_dataset **out)
@@ -20,7 +21,7 @@ pod_status pod_dataset_open(const char *spec, uint64_t seed, pod_dataset **out)
 
 bool pod_dataset_is_synthetic(const char *spec)
 {
-    return pod_glyphs_is_spec(spec) || pod_phrases_is_spec(spec);
+    return pod_glyphs_is_spec(spec) || pod_phrases_is_spec(spec) || pod_cipher_is_spec(spec);
 }
 
 static pod_status open_phrases(const char *spec, uint64_t seed, const pod_alloc *alloc,
@@ -30,6 +31,16 @@ static pod_status open_phrases(const char *spec, uint64_t seed, const pod_alloc 
     pod_text_set *text;
     POD_TRY(pod_phrases_parse(spec, &o));
     POD_TRY(pod_phrases_open(&o, seed, alloc, &text));
+    return pod__dataset_of_text(text, alloc, out);
+}
+
+static pod_status open_cipher(const char *spec, uint64_t seed, const pod_alloc *alloc,
+                              pod_dataset **out)
+{
+    pod_cipher_options o = {0};
+    pod_text_set *text;
+    POD_TRY(pod_cipher_parse(spec, &o));
+    POD_TRY(pod_cipher_open(&o, seed, alloc, &text));
     return pod__dataset_of_text(text, alloc, out);
 }
 
@@ -52,6 +63,7 @@ pod_status pod_dataset_open_with(const char *spec, uint64_t seed,
         return pod_glyphs_open(&glyphs, seed, options->alloc, out);
     }
     if (pod_phrases_is_spec(spec)) return open_phrases(spec, seed, options->alloc, out);
+    if (pod_cipher_is_spec(spec)) return open_cipher(spec, seed, options->alloc, out);
     return open_file(spec, options, out);
 }
 

@@ -5,6 +5,7 @@
  *   F.h5                     an HDF5 file in the layout below
  *   glyphs[:HxWxC[:N+M]]     synthetic images (glyphs.h), drawn on the fly: N training, M test
  *   phrases[:WORDS[:N+M]]    synthetic text (phrases.h) of N training and M test documents
+ *   cipher[:WORDS[:N+M]]     synthetic pairs of sentences (cipher.h), N training and M test
  *
  * An HDF5 file of text has the layout of text_set.h. A sample of images has H x W pixels of C channels, 8 bits each, and a class 0 .. n_classes - 1. All samples
  * of a set have the same size.
@@ -85,7 +86,7 @@ typedef struct pod_dataset_options {
     const pod_alloc *alloc; /* NULL: pod_alloc_default */
 } pod_dataset_options;
 
-bool pod_dataset_is_synthetic(const char *spec); /* of no file: glyphs, phrases */
+bool pod_dataset_is_synthetic(const char *spec); /* of no file */
 
 /* Opens a data set and checks dimensions, types, counts and every label. If all pixels fit in
  * cache_bytes they are loaded at once (each process holds its own copy); otherwise each read goes

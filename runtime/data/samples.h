@@ -30,6 +30,7 @@ typedef struct pod_samples pod_samples;
 struct pod_samples {
     pod_form form;
     int64_t n;
+    int64_t n_too_long; /* what the data set has beside them, but a sample has no room for */
     size_t scratch_bytes;
     void *source; /* of fill and pad */
     /* Writes sample 0 <= sample < n to row[i] of each field i, as it is in this epoch. Called from

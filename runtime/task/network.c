@@ -31,6 +31,8 @@ pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
 {
     pod_graph *g;
     const pod_task *task = net->task;
+    pod_setup own = *s;
+    if (own.label_smoothing < 0) own.label_smoothing = task->label_smoothing;
     POD_TRY(task->check(data));
     if (!train && s->reads_logits && !task->has_rows)
         return pod_fail(POD_E_INVALID, "predictions: of image models, found --model %s", net->name);
@@ -42,7 +44,7 @@ pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
     if (train) in.draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, &s->batch), 0);
     const bool of_averages = !train && s->ema > 0;
     if (of_averages) pod_scope_begin(g, "ema");
-    task->build(net, s, g, &in, sum);
+    task->build(net, &own, g, &in, sum);
     if (of_averages) pod_scope_end(g);
     for (int i = 0; i < task->n_sums; i++) pod_output(g, task->sum[i], sum[i]);
     if (!train && s->reads_logits) pod_output(g, "logits", sum[task->n_sums]);

@@ -98,7 +98,7 @@ static pod_status images_from(const pod_config *c, pod_setup *s)
                              pod_config_double(c, POD_OPT_CROP_AREA), &s->augment);
 }
 
-/* -1 is the model's own; between it and 0 nothing is. */
+/* -1 is the model's or the task's own; between it and 0 nothing is. */
 static pod_status check_share(const char *name, double value)
 {
     if (value >= 0 || value == -1) return POD_OK;
@@ -219,6 +219,7 @@ pod_status pod_setup_to_evaluate(const pod_config *c, int n_ranks, int node_size
     POD_TRY(images_from(c, &s));
     POD_TRY(check_share("dropout", (double)s.dropout));
     POD_TRY(check_share("survival", (double)s.survival));
+    POD_TRY(check_share("label-smoothing", (double)s.label_smoothing));
     *out = s;
     return POD_OK;
 }

@@ -7,8 +7,8 @@
 
 #include "collectives/algo/rules.h"
 #include "runtime/config/config.h"
-#include "runtime/data/images/augment.h"
 #include "runtime/data/dataset.h"
+#include "runtime/data/images/augment.h"
 #include "runtime/data/loader.h"
 #include "runtime/optim/lr.h"
 #include "runtime/optim/optim.h"
@@ -25,7 +25,8 @@ typedef struct pod_setup {
     bool bf16_products;         /* float32 activations, but convolutions and matmuls in bf16 */
     float dropout, survival;    /* of the model; -1: the model's default */
     double width, depth;        /* likewise; 0: the model's default */
-    float bn_momentum, bn_epsilon, label_smoothing;
+    float bn_momentum, bn_epsilon;
+    float label_smoothing;             /* -1: the task's */
     int64_t image_height, image_width; /* size that the network sees; 0: the stored size */
     pod_augment augment;
     int64_t seq_len, max_masked; /* tokens of a sequence; the most that are masked in one */

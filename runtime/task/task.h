@@ -27,9 +27,10 @@ typedef struct pod_network_in {
 
 typedef struct pod_network_out {
     pod_value logits; /* image-classification: (N, n_classes) float32 */
-    /* masked-lm: for each place (N, M, H), and the table (V, H) and the bias (V) that project it
-     * onto the vocabulary; (N, 2) float32, logits of "follows" and "is random". */
-    pod_value hidden, table, bias, next;
+    /* A language model: for each place whose token is predicted (N, P, H), and the table (V, H) and
+     * the bias (V), which may have id 0, that project it onto the vocabulary. */
+    pod_value hidden, table, bias;
+    pod_value next; /* masked-lm: (N, 2) float32, logits of "follows" and "is random" */
 } pod_network_out;
 
 /* A network, passed as a function because the models are a layer above this one. */
@@ -40,7 +41,7 @@ typedef struct pod_network {
     const void *ctx;
 } pod_network;
 
-enum { POD_MAX_SUMS = 8, POD_NO_FIELD = -1 };
+enum { POD_MAX_SUMS = 8, POD_MAX_TEXTS = 2, POD_NO_FIELD = -1 };
 
 struct pod_task {
     const char *name;         /* "image-classification" */
@@ -48,16 +49,23 @@ struct pod_task {
     const char *default_data; /* where no --data is given */
     int n_metrics;
     pod_metric metric[POD_MAX_METRICS]; /* the first is the target's */
+    /* The first metric is of translations that a search finds (runtime/search); NaN of a step. */
+    bool is_searched;
     /* The programs' outputs, each summed over the batch. The first is the loss; in training it is
      * instead what is minimized. */
     int n_sums;
     const char *sum[POD_MAX_SUMS];
     /* The field of weights, float32, by whose sum over the batch the loss is divided: in training
-     * they are fed divided by it. POD_NO_FIELD: the loss is a mean over samples. */
+     * they are fed divided by it plus mean_epsilon. POD_NO_FIELD: the loss is a mean over
+     * samples. */
     int mean_over;
-    /* The fields of a text: the ids, and how many of a sample's are no padding. POD_NO_FIELD: the
-     * task has no text. */
-    int ids, lengths;
+    double mean_epsilon;
+    float label_smoothing; /* where --label-smoothing is not given */
+    /* The texts of a sample: the fields of ids, and of how many of them are no padding. */
+    int n_texts;
+    struct {
+        int ids, lengths;
+    } text[POD_MAX_TEXTS];
 
     bool has_rows; /* of logits, which --predictions writes */
 
@@ -80,5 +88,11 @@ struct pod_task {
 #undef POD_TASK
 
 const pod_task *pod_task_find(const char *name); /* NULL: there is none */
+
+/* E_INVALID if the target (0: none) is better than the task's first metric can be. */
+POD_MUST pod_status pod_task_check_target(const pod_task *task, double target);
+
+/* Returns how many tokens a sample has room for in all its texts; 0 without any. */
+int64_t pod_task_text_room(const pod_task *task, const pod_form *form);
 
 #endif

@@ -1,7 +1,6 @@
 #include "runtime/train/rank_memory.h"
 
 #include "runtime/data/images/glyphs.h"
-#include "runtime/data/text/phrases.h"
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
@@ -10,7 +9,7 @@ size_t pod_rank_memory_kept(const pod_setup *s, const pod_dataset_info *stored)
     if (pod_glyphs_is_spec(s->data)) return 0;
     if (stored->n_tokens > 0) {
         const bool is_kept =
-            pod_phrases_is_spec(s->data) || stored->text_bytes <= s->data_cache_bytes;
+            pod_dataset_is_synthetic(s->data) || stored->text_bytes <= s->data_cache_bytes;
         return is_kept ? (size_t)stored->text_bytes : 0;
     }
     const int64_t rows = s->data_cache_bytes / pod_dataset_sample_bytes(stored);

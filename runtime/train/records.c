@@ -36,7 +36,8 @@ void pod__records_put_step(pod__trainer *t)
     put_finite(to, pod__train_lr_at(t, row->step));
     put_finite(to, pod_exec_output(t->exec, POD_NET_LOSS));
     pod__train_measure_step(t, metric);
-    for (int i = 0; i < t->args->network->task->n_metrics; i++) put_finite(to, metric[i]);
+    const pod_task *task = t->args->network->task;
+    for (int i = task->is_searched; i < task->n_metrics; i++) put_finite(to, metric[i]);
     fputc('\n', to);
     if (fflush(to) != 0) t->steps_failure = errno;
 }
@@ -122,7 +123,8 @@ static void print_head(FILE *to, const pod_train_args *a)
     for (int i = 0; i < POD_N_PHASES; i++) fprintf(to, ",%s_s", pod_phase_name((pod_phase)i));
     fprintf(to, ",other_s,allreduce_s,lr,loss");
     const pod_task *task = a->network->task;
-    for (int i = 0; i < task->n_metrics; i++) fprintf(to, ",%s", task->metric[i].name);
+    for (int i = task->is_searched; i < task->n_metrics; i++)
+        fprintf(to, ",%s", task->metric[i].name);
     fputc('\n', to);
 }
 

@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,11 +48,10 @@ static void draw(pod__trainer *t, int64_t step, const pod_batch *batch)
     }
 }
 
-/* The weights of this rank's samples, divided by their sum over the batch, as BERT's reference does
- * it. */
+/* The weights of this rank's samples, divided by their sum over the batch. */
 static pod_status divide_weights(pod__trainer *t, int64_t step, const pod_batch *batch)
 {
-    static const double epsilon = 1e-5;
+    const double epsilon = t->args->network->task->mean_epsilon;
     const int field = t->args->network->task->mean_over;
     if (field == POD_NO_FIELD) return POD_OK;
     const int64_t n = pod_loader_local_batch(t->feed.loader) * t->weights_per_sample;
@@ -69,11 +69,12 @@ static pod_status divide_weights(pod__trainer *t, int64_t step, const pod_batch 
 
 static void count_tokens(pod__trainer *t, const pod_batch *batch)
 {
-    const int field = t->args->network->task->lengths;
+    const pod_task *task = t->args->network->task;
     const int64_t n = pod_loader_local_batch(t->feed.loader);
-    if (field == POD_NO_FIELD) return;
-    const int32_t *length = batch->field[field];
-    for (int64_t i = 0; i < n; i++) t->n_tokens += length[i];
+    for (int k = 0; k < task->n_texts; k++) {
+        const int32_t *length = batch->field[task->text[k].lengths];
+        for (int64_t i = 0; i < n; i++) t->n_tokens += length[i];
+    }
 }
 
 /* A step that failed is not done. */
@@ -141,15 +142,25 @@ void pod__train_keep_evaluation(pod__trainer *t, const pod_eval_row *row)
     r->evals.row[r->evals.n++] = *row;
 }
 
-/* "  accuracy 0.9113": the first one with as many decimals as tell it from the target. */
+/* "  accuracy 0.9113": the first one with as many decimals as tell it from the target; not what a step
+ * does not measure. */
 static const char *print_metrics(const pod_task *task, const double value[], double target,
                                  int places, char text[METRICS_BYTES])
 {
     int n = 0;
-    for (int i = 0; i < task->n_metrics && n < METRICS_BYTES; i++)
+    text[0] = '\0';
+    for (int i = 0; i < task->n_metrics && n < METRICS_BYTES; i++) {
+        if (isnan(value[i])) continue;
         n += snprintf(text + n, (size_t)(METRICS_BYTES - n), "  %s %.*f", task->metric[i].name,
                       i == 0 && target > 0 ? pod_places_apart(value[0], target) : places, value[i]);
+    }
     return text;
+}
+
+/* MLPerf's log has a fraction where a metric has a largest value. */
+static double logged(const pod_metric *m, double value)
+{
+    return m->falls ? value : value / m->best;
 }
 
 static pod_status evaluate(pod__trainer *t, int64_t n_done)
@@ -167,7 +178,8 @@ static pod_status evaluate(pod__trainer *t, int64_t n_done)
                       pod__train_now(t));
     pod__records_tell_eval(t, "eval_stop", pod_mllog_null(), n_done);
     POD_TRY(status);
-    pod__records_tell_eval(t, "eval_accuracy", pod_mllog_real(r->last.metric[0]), n_done);
+    pod__records_tell_eval(t, "eval_accuracy",
+                           pod_mllog_real(logged(&task->metric[0], r->last.metric[0])), n_done);
     pod_eval_row row = {.n_done = n_done,
                         .epochs = epochs_at(t, n_done),
                         .loss = r->last.loss,

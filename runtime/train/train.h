@@ -64,7 +64,8 @@ typedef struct pod_train_result {
     double phase_share[POD_N_PHASES], other_share; /* of the step time; mean over ranks */
     double exposed_s; /* per step, communication that computation did not hide; mean over ranks */
     pod_rank_memory memory;
-    double tokens_per_sample; /* of a text, without padding; else 0 */
+    double tokens_per_sample; /* of texts, without padding; else 0 */
+    int64_t text_room;        /* tokens of a sample with padding (pod_task_text_room) */
     int64_t n_dropped;        /* events for which the timelines had no room, of all ranks */
     const char *data_name;    /* name of the data set, in `arena`; NULL until it is open */
     int64_t n_weights;        /* number of trained parameters */

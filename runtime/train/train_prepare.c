@@ -8,6 +8,17 @@
 #include "runtime/train/snapshot.h"
 #include "runtime/train/trainer.h"
 
+static void tell_too_long(const pod__trainer *t)
+{
+    const pod_samples *s = &t->samples[POD_SPLIT_TRAIN];
+    if (s->n_too_long > 0)
+        pod_log_say(t->args->log, POD_LOG_WARNING,
+                    "%s: %" PRId64 " of %" PRId64
+                    " training samples are longer than --seq-len %" PRId64 ", and are not used",
+                    t->args->setup->data, s->n_too_long, s->n + s->n_too_long,
+                    t->args->setup->seq_len);
+}
+
 static pod_status open_data(pod__trainer *t)
 {
     const pod_setup *s = t->args->setup;
@@ -18,6 +29,7 @@ static pod_status open_data(pod__trainer *t)
     for (int split = 0; split < POD_N_SPLITS; split++)
         POD_TRY(t->args->network->task->samples(s, t->data, split == POD_SPLIT_TRAIN,
                                                 t->result->arena, &t->samples[split]));
+    tell_too_long(t);
     const int64_t n_train = t->samples[POD_SPLIT_TRAIN].n;
     POD_TRY(pod_setup_schedule(t->args->setup, n_train, &t->result->schedule));
     t->result->n_train = n_train;
@@ -176,6 +188,7 @@ static pod_status take_weights(pod__trainer *t)
     const pod_task *task = t->args->network->task;
     const pod_dataset_info seen = pod_setup_seen(t->args->setup, &t->data->info);
     const pod_form form = task->form(t->args->setup, &seen);
+    t->result->text_room = pod_task_text_room(task, &form);
     if (task->mean_over == POD_NO_FIELD) return POD_OK;
     t->weights_per_sample =
         pod_field_row_bytes(&form.field[task->mean_over]) / (int64_t)sizeof *t->weights;

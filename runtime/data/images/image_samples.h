@@ -2,8 +2,8 @@
 #ifndef MINIPOD_RUNTIME_DATA_IMAGES_IMAGE_SAMPLES_H
 #define MINIPOD_RUNTIME_DATA_IMAGES_IMAGE_SAMPLES_H
 
-#include "runtime/data/images/augment.h"
 #include "runtime/data/dataset.h"
+#include "runtime/data/images/augment.h"
 #include "runtime/data/samples.h"
 
 /* The fields: images u8 (H, W, C) as the network sees them, labels i32. A row of padding has zeros

@@ -1,0 +1,150 @@
+/* Samples of translation, over the made language: what its pairs are, what a sample is made of them,
+ * and which pairs are none. */
+#include <string.h>
+
+#include "runtime/data/text/cipher.h"
+#include "runtime/data/text/phrases.h"
+#include "runtime/data/text/sentence_pairs.h"
+#include "tests/harness/harness.h"
+
+enum { MAX_SEQ = 32, MAX_WORDS = 9, A = POD_N_SPECIALS };
+
+static pod_text_set *opened(const char *spec, uint64_t seed)
+{
+    pod_cipher_options o = {0};
+    pod_text_set *text = NULL;
+    POD_NEED_OK(pod_cipher_parse(spec, &o));
+    POD_NEED_OK(pod_cipher_open(&o, seed, NULL, &text));
+    return text;
+}
+
+static void specs_are_parsed(void)
+{
+    pod_cipher_options o = {0};
+    POD_CHECK_OK(pod_cipher_parse("cipher", &o));
+    CU_ASSERT(o.n_words == 100 && o.n_pairs[0] == 20000 && o.n_pairs[1] == 500);
+    POD_CHECK_OK(pod_cipher_parse("cipher:2450:30+2", &o));
+    CU_ASSERT(o.n_words == 2450 && o.n_pairs[0] == 30 && o.n_pairs[1] == 2);
+    POD_CHECK_FAILS(pod_cipher_parse("cipher:2451", &o), POD_E_INVALID, "cipher: WORDS");
+    POD_CHECK_FAILS(pod_cipher_parse("cipher:9:30", &o), POD_E_INVALID,
+                    "cipher: pairs '30', need TRAIN+TEST");
+    POD_CHECK_FAILS(pod_cipher_parse("cipher:9:1+9", &o), POD_E_INVALID, "cipher: TRAIN pairs");
+    CU_ASSERT(pod_cipher_is_spec("cipher:7") && !pod_cipher_is_spec("cipher.h5"));
+}
+
+static int64_t read_row(const pod_text_set *t, pod_split split, int side, int64_t row,
+                        int32_t id[MAX_WORDS])
+{
+    const int64_t n = pod_text_set_length(t, split, side, row);
+    CU_ASSERT_FATAL(n >= 4 && n <= MAX_WORDS);
+    POD_CHECK_OK(pod_text_set_read(t, split, side, row, 0, n, id));
+    return n;
+}
+
+/* Every word always has the same translation, another one than any other word; the order is turned
+ * round; another seed makes another language. */
+static void language_has_one_dictionary(void)
+{
+    enum { WORDS = 20, PAIRS = 400 };
+    int32_t of[WORDS] = {0}, source[MAX_WORDS], target[MAX_WORDS], first[MAX_WORDS];
+    bool is_taken[WORDS] = {false};
+    pod_text_set *t = opened("cipher:20:400+10", 5), *other = opened("cipher:20:400+10", 6);
+    for (int64_t row = 0; row < PAIRS; row++) {
+        const int64_t n = read_row(t, POD_SPLIT_TRAIN, 0, row, source);
+        CU_ASSERT_EQUAL(read_row(t, POD_SPLIT_TRAIN, 1, row, target), n);
+        for (int64_t i = 0; i < n; i++) {
+            const int32_t word = source[i] - A, to = target[n - 1 - i] - A - WORDS;
+            CU_ASSERT_FATAL(word >= 0 && word < WORDS && to >= 0 && to < WORDS);
+            CU_ASSERT(of[word] == 0 || of[word] == to + 1);
+            CU_ASSERT(of[word] != 0 || !is_taken[to]);
+            of[word] = to + 1;
+            is_taken[to] = true;
+        }
+    }
+    const int64_t n = read_row(t, POD_SPLIT_TRAIN, 0, 0, first);
+    CU_ASSERT(read_row(other, POD_SPLIT_TRAIN, 0, 0, source) != n ||
+              memcmp(first, source, (size_t)n * sizeof *first) != 0);
+    CU_ASSERT(read_row(t, POD_SPLIT_TEST, 0, 0, source) != n ||
+              memcmp(first, source, (size_t)n * sizeof *first) != 0);
+    pod_text_set_close(t);
+    pod_text_set_close(other);
+}
+
+typedef struct sample {
+    int32_t source[MAX_SEQ], source_length, target[MAX_SEQ], target_length, answers[MAX_SEQ];
+    float weights[MAX_SEQ];
+} sample;
+
+static sample draw(const pod_samples *s, int64_t number)
+{
+    sample x;
+    void *const row[] = {x.source,         &x.source_length, x.target,
+                         &x.target_length, x.answers,        x.weights};
+    memset(&x, 0xee, sizeof x);
+    POD_CHECK_OK(s->fill(s, 0, number, row, NULL));
+    return x;
+}
+
+static void check_sample(const pod_text_set *t, pod_split split, int64_t row, int64_t seq_len,
+                         const sample *x)
+{
+    int32_t source[MAX_WORDS], answer[MAX_WORDS];
+    const int64_t n = read_row(t, split, 0, row, source), take = n < seq_len ? n : seq_len - 1;
+    (void)read_row(t, split, 1, row, answer);
+    CU_ASSERT(x->source_length == take + 1 && x->target_length == take + 1);
+    for (int64_t i = 0; i < seq_len; i++) {
+        const bool is_in = i <= take;
+        const int32_t from = i < take ? source[i] : i == take ? POD_SEP : POD_PAD;
+        const int32_t to = i < take ? answer[i] : i == take ? POD_SEP : 0;
+        const int32_t before = i == 0 ? POD_NO_TOKEN : is_in ? answer[i - 1] : POD_PAD;
+        POD_CHECK(x->source[i] == from && x->answers[i] == to && x->target[i] == before &&
+                      x->weights[i] == (is_in ? 1 : 0),
+                  "row %d, place %d: %d, %d, %d", (int)row, (int)i, x->source[i], x->target[i],
+                  x->answers[i]);
+    }
+}
+
+/* Of training, those that fit, in order; of evaluation all. */
+static void samples_of(int64_t seq_len)
+{
+    pod_text_set *t = opened("cipher:20:60+40", 5);
+    pod_samples s;
+    int64_t n = 0;
+    POD_NEED_OK(pod_sentence_pairs_open(t, POD_SPLIT_TRAIN, seq_len, pod_test_arena(), &s));
+    for (int64_t row = 0; row < 60; row++) {
+        if (pod_text_set_length(t, POD_SPLIT_TRAIN, 0, row) >= seq_len) continue;
+        const sample x = draw(&s, n++);
+        check_sample(t, POD_SPLIT_TRAIN, row, seq_len, &x);
+    }
+    POD_CHECK(s.n == n && s.n_too_long == 60 - n, "%d samples, %d too long", (int)s.n,
+              (int)s.n_too_long);
+    POD_NEED_OK(pod_sentence_pairs_open(t, POD_SPLIT_TEST, seq_len, pod_test_arena(), &s));
+    CU_ASSERT(s.n == 40 && s.n_too_long == 0);
+    for (int64_t row = 0; row < s.n; row++) {
+        const sample x = draw(&s, row);
+        check_sample(t, POD_SPLIT_TEST, row, seq_len, &x);
+    }
+    pod_text_set_close(t);
+}
+
+static void samples_are_whole(void) { samples_of(MAX_SEQ); }
+static void long_ones_are_none(void) { samples_of(7); }
+
+static void what_is_no_pair_is_refused(void)
+{
+    pod_phrases_options o = {0};
+    pod_text_set *t = opened("cipher:20:60+40", 5), *text;
+    pod_samples s;
+    POD_CHECK_FAILS(pod_sentence_pairs_open(t, POD_SPLIT_TRAIN, 4, pod_test_arena(), &s),
+                    POD_E_INVALID, "no pair of the 60 of cipher fits into 4 tokens");
+    POD_NEED_OK(pod_phrases_parse("phrases:20:5+5", &o));
+    POD_NEED_OK(pod_phrases_open(&o, 3, NULL, &text));
+    POD_CHECK_FAILS(pod_sentence_pairs_open(text, POD_SPLIT_TRAIN, 8, pod_test_arena(), &s),
+                    POD_E_INVALID, "phrases: translate needs the fields source and target");
+    pod_text_set_close(text);
+    pod_text_set_close(t);
+}
+
+POD_TEST_SUITE("runtime.sentence_pairs", {"specs", specs_are_parsed},
+               {"language", language_has_one_dictionary}, {"whole", samples_are_whole},
+               {"too_long", long_ones_are_none}, {"refused", what_is_no_pair_is_refused});
