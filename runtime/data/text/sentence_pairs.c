@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "kernels/embed/embed.h"
+
 enum { SOURCE, TARGET, N_SIDES }; /* fields of the text */
 
 typedef struct source {

@@ -5,7 +5,7 @@
  * its first place (Vaswani et al. 2017; MLPerf's Transformer):
  *
  *   source    how are you ? [SEP] [PAD]
- *   target    -1 wie geht es dir ?
+ *   target    -1 wie geht es dir ?         -1 is POD_NO_TOKEN (kernels/embed/embed.h)
  *   answers   wie geht es dir ? [SEP]
  *
  * A pair of which either side does not fit into S = T tokens with its [SEP] is no training sample
@@ -18,8 +18,6 @@
 #include "kernels/base/arena.h"
 #include "runtime/data/samples.h"
 #include "runtime/data/text/text_set.h"
-
-enum { POD_NO_TOKEN = -1 }; /* where nothing has been said yet */
 
 /* The fields, with S = T = seq_len: source i32 (S) and target i32 (T), [PAD] behind the last token;
  * source_lengths and target_lengths i32, tokens that are no padding; answers i32 (T), 0 for

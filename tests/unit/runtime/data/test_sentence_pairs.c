@@ -2,6 +2,7 @@
  * and which pairs are none. */
 #include <string.h>
 
+#include "kernels/embed/embed.h"
 #include "runtime/data/text/cipher.h"
 #include "runtime/data/text/phrases.h"
 #include "runtime/data/text/sentence_pairs.h"
