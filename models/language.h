@@ -77,6 +77,10 @@ typedef struct pod_language {
     const pod_language_search *search; /* NULL: the task has none */
 } pod_language;
 
+/* Finds what a model reads among the inputs of a graph, by the names of the members above; ids and
+ * lengths may be named source and source_lengths. An input that is absent has id 0. */
+pod_language_in pod_language_read(const pod_graph *g);
+
 const pod_language *pod_languages(int *n);
 const pod_language *pod_language_find(const char *name); /* NULL: there is none */
 

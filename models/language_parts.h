@@ -12,6 +12,7 @@
                            const pod_language_args *args);
 #include "models/languages.def"
 #undef POD_LANGUAGE
+extern const pod_language_search pod__transformer_search;
 
 /* What distinguishes the blocks of a family, and the graph in which they are built. */
 typedef struct pod__blocks {

@@ -9,7 +9,6 @@
 #include "kernels/gemm/gemm.h"
 #include "runtime/core/words.h"
 #include "runtime/data/images/image_samples.h"
-#include "runtime/data/text/masked_pairs.h"
 
 /* ---- the network ---- */
 
@@ -47,10 +46,7 @@ static pod_network_out build_language(const void *ctx, pod_graph *g, const pod_n
     const pod_network_choice *choice = ctx;
     const pod_setup *s = choice->setup;
     const pod_language *model = choice->language;
-    const pod_language_in read = {.ids = in->field[POD_MASKED_IDS],
-                                  .segments = in->field[POD_MASKED_SEGMENTS],
-                                  .lengths = in->field[POD_MASKED_LENGTHS],
-                                  .positions = in->field[POD_MASKED_POSITIONS]};
+    const pod_language_in read = pod_language_read(g);
     const pod_language_args args = {.n_tokens = in->data->n_tokens,
                                     .travel = s->precision,
                                     .bf16_products = s->bf16_products,

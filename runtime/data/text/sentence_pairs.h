@@ -16,6 +16,7 @@
 #define MINIPOD_RUNTIME_DATA_TEXT_SENTENCE_PAIRS_H
 
 #include "kernels/base/arena.h"
+#include "kernels/embed/embed.h" /* POD_NO_TOKEN */
 #include "runtime/data/samples.h"
 #include "runtime/data/text/text_set.h"
 

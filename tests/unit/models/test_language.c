@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "models/language.h"
-#include "runtime/data/text/masked_pairs.h"
 #include "runtime/ops/op.h"
 #include "runtime/task/network.h"
 #include "tests/harness/harness.h"
@@ -12,10 +11,7 @@
 static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in *in)
 {
     const pod_language *m = ctx;
-    const pod_language_in read = {.ids = in->field[POD_MASKED_IDS],
-                                  .segments = in->field[POD_MASKED_SEGMENTS],
-                                  .lengths = in->field[POD_MASKED_LENGTHS],
-                                  .positions = in->field[POD_MASKED_POSITIONS]};
+    const pod_language_in read = pod_language_read(g);
     const pod_language_args args = {
         .n_tokens = in->data->n_tokens, .travel = POD_F32, .draws = in->draws, .dropout = -1};
     const pod_language_out y = m->build(g, &m->size, &read, &args);
