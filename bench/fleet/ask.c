@@ -57,6 +57,7 @@ static pod_status parse(const pod_config *c, pod_arena *a, asked *out)
                          .group = "",
                          .model = "",
                          .phase = "",
+                         .outcome = "",
                          .ideal_share = (double)NAN},
                .hours = 1,
                .day = pod_config_double(c, POD_OPT_WARM_UP)};

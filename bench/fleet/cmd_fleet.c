@@ -1,5 +1,7 @@
 /* minipod fleet: many jobs on pods, on a virtual clock: who waits and why, who fails, is evicted or
  * moved, and where all chip-time goes. */
+#include <string.h>
+
 #include "bench/fleet/fleet.h"
 #include "runtime/core/file.h"
 
@@ -12,7 +14,8 @@ static pod_status run(const pod_call *call, pod_fleet_steps *steps, pod_arena *a
         .config = c, .steps = steps, .seed = (uint64_t)pod_config_int(c, POD_OPT_SEED)};
     POD_TRY(pod_fleet_study_of(&x, a, &s));
     if (*folder) POD_TRY(pod_dir_make(folder));
-    POD_TRY(pod_fleet_study_run(&s, a, *folder != '\0' || *plot != '\0', call->log));
+    const bool has_shapes = strcmp(pod_config_text(c, POD_OPT_SEGMENTS), "shape") == 0;
+    POD_TRY(pod_fleet_study_run(&s, a, *folder || *plot || has_shapes, call->log));
     POD_TRY(pod_fleet_report(&s, a, call->log));
     if (*plot) POD_TRY(pod_fleet_plot(&s, a, plot, call->log));
     if (!*folder) return POD_OK;
@@ -57,7 +60,8 @@ void pod_fleet_help(FILE *to)
           "--jobs FILE: a row a job, in the order of submission; the first line names the columns\n"
           "  job               a name, each once\n"
           "  submit_s          seconds from the begin\n"
-          "  chips             what it asks for; a slice is rounded up to the next shape\n"
+          "  chips             what it asks for; a slice is rounded up to the next shape; or\n"
+          "  shape             of its slice, such as 4x4x8 or 16x8, in any orientation\n"
           "  steps, step_s     its steps, and what one takes; or\n"
           "  duration_s        its training time, in steps of a second; or\n"
           "  model, batch      and steps or duration_s: a step is simulated on its slice of a TPU "
@@ -70,6 +74,7 @@ void pod_fleet_help(FILE *to)
           "  checkpoint_bytes  default: that of the simulated model, or --job bytes=\n"
           "  min_chips         with --elastic it runs on a half, a quarter ... of its chips, too\n"
           "  model, phase      for --segments and jobs.csv\n"
+          "  outcome           what became of it: completed, failed, ...; likewise\n"
           "\n"
           "--mix FILE: a row a class of jobs, which arrive at random\n"
           "  share             of the jobs of its machine; the shares of a machine sum to 1\n"

@@ -68,14 +68,15 @@ static const char *state_of(const pod_fleet_outcome *o)
 
 static void put_job(const pod_fleet_kind *k, int i, FILE *to)
 {
-    char a[TIME_BYTES], b[TIME_BYTES], c[TIME_BYTES];
+    char a[TIME_BYTES], b[TIME_BYTES], c[TIME_BYTES], shape[POD_SLICE_SHAPE_BYTES];
     const pod_fleet_request *r = &k->request[i];
     const pod_fleet_outcome *o = &k->result.outcome[i];
     const pod_fleet_entry *e = k->entry[i];
-    fprintf(to, "%s,%s,%s,%s,%s,%" PRId64 ",%d,%s,%s,%s,%s,%s", r->name, k->topology.name,
+    fprintf(to, "%s,%s,%s,%s,%s,%s,%" PRId64 ",%s,%d,%s,%s,%s,%s,%s", r->name, k->topology.name,
             pod_fleet_class_name(pod_fleet_class(&k->topology, r->chips)), e->model, e->phase,
-            r->chips, r->priority, seconds(r->submit, a), seconds(o->first_start, b),
-            seconds(o->end, c), state_of(o), o->waits ? pod_wait_name(o->reason) : "");
+            e->outcome, r->chips, pod_slice_shape_print(&k->topology, &o->shape, shape),
+            r->priority, seconds(r->submit, a), seconds(o->first_start, b), seconds(o->end, c),
+            state_of(o), o->waits ? pod_wait_name(o->reason) : "");
     for (int w = 0; w < POD_N_WAITS; w++) fprintf(to, ",%s", seconds(o->wait[w], a));
     fprintf(to, ",%s,%s,%s,%d,%d,%d,%d\n", seconds(o->rewait, a), seconds(o->span[POD_JOB_STEP], b),
             seconds(o->span[POD_JOB_LOST_STEP], c), o->n_starts, o->n_failures, o->n_evictions,
@@ -86,8 +87,9 @@ static void put_jobs(const pod_fleet_study *s, FILE *to)
 {
     fprintf(to,
             "# minipod %s fleet: a row a job; wait_..._s: before its first start, by reason; "
-            "reason: of one that waits at the end\n"
-            "job,machine,class,model,phase,chips,priority,submit_s,start_s,end_s,state,reason",
+            "reason: of one that waits at the end; shape: of its last slice\n"
+            "job,machine,class,model,phase,outcome,chips,shape,priority,submit_s,start_s,end_s,"
+            "state,reason",
             POD_VERSION);
     for (int w = 0; w < POD_N_WAITS; w++) fprintf(to, ",wait_%s_s", pod_wait_name((pod_wait)w));
     fprintf(to, ",rewait_s,productive_s,lost_s,starts,failures,evictions,moves\n");

@@ -135,6 +135,7 @@ static pod_status of_model(const pod_fleet_study *s, const pod_fleet_entry *e,
 {
     pod_fleet_step_key key = {.topology = t,
                               .n_cells = n_cells,
+                              .shape = {{e->shape[0], e->shape[1], e->shape[2]}},
                               .model = e->model,
                               .batch = e->batch,
                               .overlaps = pod_config_bool(s->config, POD_OPT_OVERLAP)};

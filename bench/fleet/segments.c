@@ -29,6 +29,7 @@ static int name_segment(const pod_fleet_study *s, const pod_fleet_kind *k, int i
                         char name[NAME_BYTES])
 {
     const char *by = pod_config_text(s->config, POD_OPT_SEGMENTS), *text;
+    char shape[POD_SLICE_SHAPE_BYTES];
     const pod_fleet_request *r = &k->request[i];
     const int class = pod_fleet_class(&k->topology, r->chips);
     if (strcmp(by, "priority") == 0) {
@@ -47,6 +48,10 @@ static int name_segment(const pod_fleet_study *s, const pod_fleet_kind *k, int i
         text = k->entry[i]->model;
     else if (strcmp(by, "phase") == 0)
         text = k->entry[i]->phase;
+    else if (strcmp(by, "outcome") == 0)
+        text = k->entry[i]->outcome;
+    else if (strcmp(by, "shape") == 0)
+        text = pod_slice_shape_print(&k->topology, &k->result.outcome[i].shape, shape);
     else
         text = k->topology.name;
     snprintf(name, NAME_BYTES, "%.*s", NAME_BYTES - 1, *text ? text : "not known");

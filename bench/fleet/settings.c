@@ -77,6 +77,11 @@ static pod_status read_policy(pod_fleet_study *s)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
+static pod_slice_shape shape_of(const pod_fleet_entry *e)
+{
+    return (pod_slice_shape){{e->shape[0], e->shape[1], e->shape[2]}};
+}
+
 /* The kind of pods that the job names; else the first that has room for it. */
 static pod_status find_kind(const pod_fleet_study *s, pod_placer *const placer[],
                             const pod_fleet_entry *e, int *kind, int *n_cells)
@@ -90,7 +95,9 @@ static pod_status find_kind(const pod_fleet_study *s, pod_placer *const placer[]
         if (is_named && strcmp(t->name, e->group) != 0) continue;
         is_known = true;
         largest = pod_max(largest, pod_topology_chips(t));
-        *n_cells = pod_placer_cells_for(placer[i], e->chips);
+        const pod_slice_shape shape = shape_of(e);
+        *n_cells = pod_slice_shape_is_known(&shape) ? pod_placer_cells_of(placer[i], &shape)
+                                                    : pod_placer_cells_for(placer[i], e->chips);
         *kind = i;
         if (*n_cells > 0) return POD_OK;
     }
@@ -98,6 +105,10 @@ static pod_status find_kind(const pod_fleet_study *s, pod_placer *const placer[]
         return pod_fail(POD_E_INVALID,
                         "%s goes to machine '%.40s', but --pods has none of that name",
                         pod_fleet_name_of(s, e, name), e->group);
+    if (e->shape[0] > 0)
+        return pod_fail(POD_E_INVALID, "%s asks for a slice of %dx%dx%d; %s%.40s has one",
+                        pod_fleet_name_of(s, e, name), e->shape[0], e->shape[1], e->shape[2],
+                        is_named ? "no pod of " : "no pod", is_named ? e->group : "");
     return pod_fail(POD_E_INVALID,
                     "%s asks for %" PRId64 " chips; the largest pod%s%.40s has %" PRId64
                     " and no such slice",
@@ -145,6 +156,7 @@ static pod_status add_job(pod_fleet_study *s, pod_placer *const placer[], const 
     pod_fleet_request r = {.name = e->name,
                            .submit = s->load == 1 ? e->submit - origin : (pod_stamp)submit,
                            .chips = e->chips,
+                           .shape = shape_of(e),
                            .priority = e->priority,
                            .estimate = 1};
     pod_fleet_behaviour b;

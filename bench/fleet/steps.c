@@ -41,21 +41,6 @@ void pod_fleet_steps_destroy(pod_fleet_steps *s)
 
 /* ---- the mesh of a slice --------------------------------------------------------------------- */
 
-/* The box of so many cells or cubes with the least surface. */
-static bool find_box(const pod_topology *t, int n_cells, pod_box *out)
-{
-    enum { CUBES_A_SIDE = 4, CHIPS_A_SIDE = 4 };
-    if (t->kind == POD_TOPOLOGY_CUBES && n_cells > t->group_cells) {
-        const pod_topology of_cubes = {.extent = {CUBES_A_SIDE, CUBES_A_SIDE, CUBES_A_SIDE}};
-        if (pod_topology_boxes(&of_cubes, n_cells / t->group_cells, out, 1) == 0) return false;
-        for (int d = 0; d < POD_TOPOLOGY_DIMS; d++) out->extent[d] *= CHIPS_A_SIDE;
-        return true;
-    }
-    if (pod_topology_boxes(t, n_cells, out, 1) == 0) return false;
-    for (int d = 0; d < POD_TOPOLOGY_DIMS; d++) out->extent[d] *= t->host[d];
-    return true;
-}
-
 static void swap(int *a, int *b)
 {
     const int of_a = *a;
@@ -68,12 +53,12 @@ static void swap(int *a, int *b)
 static pod_status print_mesh(const pod_fleet_step_key *k, const pod_machine *m, char text[],
                              size_t n)
 {
-    pod_box b;
+    pod_slice_shape s = k->shape;
     const int cores = (int)m->cores_per_chip;
-    if (!find_box(k->topology, k->n_cells, &b))
+    if (!pod_slice_shape_is_known(&s) && !pod_topology_shape_for(k->topology, k->n_cells, &s))
         return pod_fail(POD_E_INVALID, "%s has no mesh for a slice of %" PRId64 " chips", m->name,
                         (int64_t)k->n_cells * k->topology->chips_per_cell);
-    int *x = b.extent;
+    int *x = s.extent;
     if (x[0] < x[1]) swap(&x[0], &x[1]);
     if (x[1] < x[2]) swap(&x[1], &x[2]);
     if (x[0] < x[1]) swap(&x[0], &x[1]);
@@ -144,7 +129,8 @@ static pod_status simulate_key(const pod_fleet_steps *s, const pod_fleet_step_ke
 static bool is_same(const pod_fleet_step_key *a, const pod_fleet_step_key *b)
 {
     return a->n_cells == b->n_cells && a->batch == b->batch && a->overlaps == b->overlaps &&
-           strcmp(a->model, b->model) == 0 && strcmp(a->topology->name, b->topology->name) == 0;
+           memcmp(&a->shape, &b->shape, sizeof a->shape) == 0 && strcmp(a->model, b->model) == 0 &&
+           strcmp(a->topology->name, b->topology->name) == 0;
 }
 
 /* Its key must outlive the study that asks. */

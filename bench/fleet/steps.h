@@ -11,7 +11,8 @@
 
 typedef struct pod_fleet_step_key {
     const pod_topology *topology; /* its name is a machine's */
-    int n_cells; /* of the slice, of which the box with the least surface is meant */
+    int n_cells;                  /* of the slice */
+    pod_slice_shape shape;        /* not known: that of so many cells with the least surface */
     const char *model;
     int64_t batch;
     bool overlaps; /* collectives with the backward pass */

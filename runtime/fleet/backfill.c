@@ -20,7 +20,7 @@ static bool fits_shadow(pod__fleet *f, int job)
 {
     const int n_cells = f->job[job].n_cells;
     return pod_has_room(&f->shadow, n_cells) && pod__leaves_spare(f, job, &f->shadow) &&
-           pod_placer_find(f->placer, &f->shadow, n_cells, NULL, f->more_cells);
+           pod_placer_find(f->placer, &f->shadow, pod__fleet_slice(f, job), NULL, f->more_cells);
 }
 
 /* One that has overrun its estimate is expected to end any moment. */
@@ -66,7 +66,9 @@ static void reserve(pod__fleet *f, int head, reservation *r)
     memset(f->reserved, 0, (size_t)n_all);
     pod_occupancy_copy(&f->trial, &f->occupancy);
     if (r->at == POD_NEVER) return; /* it waits for a repair, whose time nobody knows */
-    if (!pod_placer_find(f->placer, &f->shadow, n_cells, f->occupancy.taken, f->more_cells)) return;
+    if (!pod_placer_find(f->placer, &f->shadow, pod__fleet_slice(f, head), f->occupancy.taken,
+                         f->more_cells))
+        return;
     for (int i = 0; i < n_cells; i++) {
         const int cell = f->more_cells[i];
         f->reserved[cell] = 1;
@@ -86,9 +88,10 @@ static bool find_for(pod__fleet *f, int job, reservation *r)
     const int n_cells = f->job[job].n_cells;
     if (!pod__leaves_spare(f, job, &f->occupancy)) return false;
     if (ends_by(f, job, r->at))
-        return pod_placer_find(f->placer, &f->occupancy, n_cells, f->reserved, f->cells);
+        return pod_placer_find(f->placer, &f->occupancy, pod__fleet_slice(f, job), f->reserved,
+                               f->cells);
     if (n_cells > r->n_extra || !pod_has_room(&f->trial, n_cells) ||
-        !pod_placer_find(f->placer, &f->trial, n_cells, NULL, f->cells))
+        !pod_placer_find(f->placer, &f->trial, pod__fleet_slice(f, job), NULL, f->cells))
         return false;
     r->n_extra -= n_cells;
     return true;

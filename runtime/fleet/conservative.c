@@ -108,7 +108,7 @@ static pod_stamp find_earliest(pod__fleet *f, int job, pod_stamp before)
         if (i > 0 && at == f->times[i - 1]) continue;
         set_trial(f, job, at, at + length);
         if (pod__leaves_spare(f, job, &f->trial) && pod_has_room(&f->trial, n_cells) &&
-            pod_placer_find(f->placer, &f->trial, n_cells, NULL, f->cells))
+            pod_placer_find(f->placer, &f->trial, pod__fleet_slice(f, job), NULL, f->cells))
             return at;
     }
     return POD_NEVER;

@@ -80,7 +80,7 @@ static void set_job(pod__fleet *f, int job, bool is_taken)
 static bool fits(pod__fleet *f, int job)
 {
     return pod__leaves_spare(f, job, &f->trial) &&
-           pod_placer_find(f->placer, &f->trial, f->job[job].n_cells, NULL, f->cells);
+           pod_placer_find(f->placer, &f->trial, pod__fleet_slice(f, job), NULL, f->cells);
 }
 
 static bool fits_without(pod__fleet *f, const pod__candidate c[], int n, int job)
@@ -157,10 +157,10 @@ static bool place_victims(pod__fleet *f, int n)
             f->victim[k - 1] = other;
         }
     for (int i = 0; i < n; i++) {
-        const int n_cells = f->job[f->victim[i]].n_cells;
-        if (!pod_placer_find(f->placer, &f->trial, n_cells, NULL, to)) return false;
-        set_cells(&f->trial, to, n_cells, true);
-        to += n_cells;
+        const pod_slice slice = pod__fleet_slice(f, f->victim[i]);
+        if (!pod_placer_find(f->placer, &f->trial, slice, NULL, to)) return false;
+        set_cells(&f->trial, to, slice.n_cells, true);
+        to += slice.n_cells;
     }
     return true;
 }

@@ -163,7 +163,7 @@ static int64_t find_largest_slice(const fleet *f, int most_cells)
     for (int n = most_cells; n > 0; n--) {
         const int64_t chips = pod__fleet_chips_of(f, n);
         if (pod_placer_cells_for(f->placer, chips) == n &&
-            pod_placer_find(f->placer, &f->occupancy, n, NULL, f->cells))
+            pod_placer_find(f->placer, &f->occupancy, (pod_slice){.n_cells = n}, NULL, f->cells))
             return chips;
     }
     return 0;

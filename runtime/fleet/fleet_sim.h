@@ -26,6 +26,7 @@ typedef struct pod_fleet_request { /* a job as it is submitted */
     const char *name;
     pod_stamp submit;
     int64_t chips;
+    pod_slice_shape shape;         /* of its slice; not known: any of so many chips */
     int priority;                  /* higher is first */
     pod_job_sim_plan plan;         /* what it does (attempt.h) */
     const pod_fleet_size *smaller; /* (n_smaller), the largest first */
@@ -105,7 +106,8 @@ typedef struct pod_fleet_outcome { /* of a request, up to the horizon; nanosecon
     double n_stepped;                    /* steps that are in STEP */
     int64_t n_kept;                      /* steps */
     int n_starts, n_failures, n_evictions, n_moves, n_resizes;
-    pod_wait reason; /* of a job that waits at the horizon */
+    pod_slice_shape shape; /* of its last slice; with `logs` */
+    pod_wait reason;       /* of a job that waits at the horizon */
     bool waits;
 } pod_fleet_outcome;
 

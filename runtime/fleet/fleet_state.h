@@ -155,6 +155,12 @@ static inline int64_t pod__fleet_chips_of(const pod__fleet *f, int n_cells)
     return (int64_t)n_cells * f->plan->topology->chips_per_cell;
 }
 
+/* What a job takes, as it is now. */
+static inline pod_slice pod__fleet_slice(const pod__fleet *f, int job)
+{
+    return (pod_slice){f->job[job].n_cells, f->plan->request[job].shape};
+}
+
 static inline void pod__fleet_count(pod__fleet *f, pod_idle i, int64_t chips, pod_stamp ns)
 {
     f->ledger.idle[i] += (pod_chip_ns)chips * ns;

@@ -133,6 +133,17 @@ void pod__fleet_unlist(fleet *f, int job)
             sizeof f->running[0] * (size_t)(f->n_running - at));
 }
 
+/* Whole cubes are joined as the job asked. */
+static void note_shape(fleet *f, int job)
+{
+    const pod_topology *t = f->plan->topology;
+    const pod__fleet_job *j = &f->job[job];
+    const pod_slice_shape *asked = &f->plan->request[job].shape;
+    f->outcome[job].shape = pod_slice_shape_is_known(asked) && j->n_cells > t->group_cells
+                                ? *asked
+                                : pod_topology_shape_of(t, j->cell, j->n_cells);
+}
+
 static void take_cells(fleet *f, int job, const int cells[])
 {
     pod__fleet_job *j = &f->job[job];
@@ -150,6 +161,7 @@ static void take_cells(fleet *f, int job, const int cells[])
     }
     j->n_held = j->n_cells;
     j->held_since = f->now;
+    if (f->plan->logs) note_shape(f, job);
 }
 
 void pod__fleet_free(fleet *f, int job)

@@ -35,8 +35,9 @@ bool pod__schedule_fits(pod__fleet *f, int job)
         return false;
     }
     if (f->failed_in[n_cells] != f->pass) {
-        if (pod_placer_find(f->placer, &f->occupancy, n_cells, NULL, f->cells)) return true;
-        f->failed_in[n_cells] = f->pass;
+        const pod_slice slice = pod__fleet_slice(f, job);
+        if (pod_placer_find(f->placer, &f->occupancy, slice, NULL, f->cells)) return true;
+        if (!pod_slice_shape_is_known(&slice.shape)) f->failed_in[n_cells] = f->pass;
     }
     pod__fleet_wait_for(f, job, POD_WAIT_SHAPE);
     return false;

@@ -53,7 +53,9 @@ pod_status pod__fleet_size(fleet *f)
         pod__fleet_job *j = &f->job[i];
         POD_ASSERT(r->submit >= 0 && (i == 0 || r->submit >= r[-1].submit),
                    "request %d is not in the order of submission", i);
-        j->n_cells = pod_placer_cells_for(f->placer, r->chips);
+        j->n_cells = pod_slice_shape_is_known(&r->shape)
+                         ? pod_placer_cells_of(f->placer, &r->shape)
+                         : pod_placer_cells_for(f->placer, r->chips);
         j->most_cells = j->n_cells;
         if (j->n_cells == 0)
             return pod_fail(POD_E_INVALID,

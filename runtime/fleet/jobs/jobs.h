@@ -13,8 +13,10 @@ typedef struct pod_fleet_entry { /* texts are "" and numbers 0 where the file do
     int line;          /* of the file */
     const char *group; /* virtual cluster, or machine */
     const char *model, *phase;
-    pod_stamp submit; /* from an instant of the file's own */
+    const char *outcome; /* what became of it where it ran: completed, failed, cancelled, ... */
+    pod_stamp submit;    /* from an instant of the file's own */
     int64_t chips;
+    int shape[3]; /* of its slice, in chips; 0 0 0: any of so many */
     int priority;
     int64_t n_steps;    /* 0: not known, it is one piece of work */
     pod_stamp run;      /* training time without failures, saves and starts; 0: not known */

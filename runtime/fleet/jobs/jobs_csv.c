@@ -2,7 +2,8 @@
  *
  *     job         a name, each once
  *     submit_s    seconds, 0 or more
- *     chips       what it asks for
+ *     chips       what it asks for, or
+ *     shape       of its slice, such as 4x4x8, in any orientation
  *     steps, step_s   how many, and what one takes; or
  *     duration_s  training time, where its steps are not known; or
  *     steps or duration_s, model and batch: what a step takes is for the caller to find out
@@ -14,11 +15,13 @@
  *     estimate_s  its owner's estimate of its training time; default: exact
  *     ideal_s     of a step: what it would take at the peak, for program goodput
  *     min_chips   of an elastic job, which may run on a half, a quarter ... of its chips down to these
- *     checkpoint_bytes, model, phase */
+ *     checkpoint_bytes, model, phase, outcome */
+#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "kernels/base/parse.h"
 #include "runtime/fleet/jobs/csv.h"
 #include "runtime/fleet/jobs/jobs.h"
 
@@ -26,8 +29,8 @@ enum { MAX_CHIPS = 1 << 24, MAX_PRIORITY = 1000000 };
 #define MAX_SECONDS 1e9
 
 typedef struct columns {
-    int job, submit, chips, steps, step, duration; /* -1: it has none */
-    int machine, priority, estimate, ideal, bytes, model, phase, batch, min_chips;
+    int job, submit, chips, shape, steps, step, duration; /* -1: it has none */
+    int machine, priority, estimate, ideal, bytes, model, phase, outcome, batch, min_chips;
 } columns;
 
 static const struct {
@@ -37,7 +40,8 @@ static const struct {
 } known[] = {
     {"job", offsetof(columns, job), true},
     {"submit_s", offsetof(columns, submit), true},
-    {"chips", offsetof(columns, chips), true},
+    {"chips", offsetof(columns, chips), false},
+    {"shape", offsetof(columns, shape), false},
     {"steps", offsetof(columns, steps), false},
     {"step_s", offsetof(columns, step), false},
     {"duration_s", offsetof(columns, duration), false},
@@ -48,6 +52,7 @@ static const struct {
     {"checkpoint_bytes", offsetof(columns, bytes), false},
     {"model", offsetof(columns, model), false},
     {"phase", offsetof(columns, phase), false},
+    {"outcome", offsetof(columns, outcome), false},
     {"batch", offsetof(columns, batch), false},
     {"min_chips", offsetof(columns, min_chips), false},
 };
@@ -69,12 +74,46 @@ static pod_status find_columns(const pod_csv *c, columns *out)
             return pod_csv_bad(c, "there is no column '%.40s'; minipod fleet --help-all has them",
                                c->column[k]);
     }
+    if (out->chips < 0 && out->shape < 0) return pod_csv_need(c, "chips", &out->chips);
     if (out->duration < 0 && (out->steps < 0 || (out->step < 0 && out->batch < 0)))
         return pod_csv_bad(c, "want the column duration_s, or steps and one of step_s and batch");
     return POD_OK;
 }
 
 static pod_stamp ns_of(double seconds) { return (pod_stamp)llround(seconds * 1e9); }
+
+/* Its chips follow from its shape, if it has one. */
+static pod_status read_size(const pod_csv *c, const columns *k, pod_fleet_entry *e)
+{
+    int64_t extent[3], chips = 1;
+    int n;
+    if (!pod_csv_has(c, k->shape)) {
+        if (k->chips < 0)
+            return pod_csv_bad(c, "job '%.80s' has neither chips nor a shape", e->name);
+        return pod_csv_int(c, k->chips, 1, MAX_CHIPS, &e->chips);
+    }
+    if (pod_parse_dims("shape", c->field[k->shape], 3, extent, &n) != POD_OK)
+        return pod_csv_bad(c, "shape '%.40s' of job '%.80s', want one such as 4x4x8",
+                           c->field[k->shape], e->name);
+    for (int i = 0; i < 3; i++) {
+        const int64_t x = i < n ? extent[i] : 1;
+        if (x > MAX_CHIPS || (chips *= x) > MAX_CHIPS)
+            return pod_csv_bad(c, "shape %.40s has more than %d chips", c->field[k->shape],
+                               MAX_CHIPS);
+        e->shape[i] = (int)x;
+    }
+    e->chips = chips;
+    if (pod_csv_has(c, k->chips)) {
+        POD_TRY(pod_csv_int(c, k->chips, 1, MAX_CHIPS, &e->chips));
+        if (e->chips != chips)
+            return pod_csv_bad(c, "shape %.40s has %" PRId64 " chips, found chips %" PRId64,
+                               c->field[k->shape], chips, e->chips);
+    }
+    if (pod_csv_has(c, k->min_chips))
+        return pod_csv_bad(c, "job '%.80s' has a shape and min_chips: one of them must go",
+                           e->name);
+    return POD_OK;
+}
 
 /* Of a job whose step is not known yet: its steps, or its training time. */
 static pod_status read_simulated(const pod_csv *c, const columns *k, pod_fleet_entry *e)
@@ -138,6 +177,7 @@ static pod_status read_rest(const pod_csv *c, const columns *k, pod_fleet_entry 
     if (k->machine >= 0) e->group = c->field[k->machine];
     if (k->model >= 0) e->model = c->field[k->model];
     if (k->phase >= 0) e->phase = c->field[k->phase];
+    if (k->outcome >= 0) e->outcome = c->field[k->outcome];
     return POD_OK;
 }
 
@@ -149,7 +189,8 @@ pod_status pod__jobs_read_csv(pod__jobs_list *l, const char *file, char *text)
     POD_TRY(pod_csv_open(file, text, &c));
     POD_TRY(find_columns(&c, &k));
     for (pod_stamp last = 0;;) {
-        pod_fleet_entry e = {.group = "", .model = "", .phase = "", .ideal_share = (double)NAN};
+        pod_fleet_entry e = {
+            .group = "", .model = "", .phase = "", .outcome = "", .ideal_share = (double)NAN};
         double submit_s;
         POD_TRY(pod_csv_next(&c, &more));
         if (!more) return POD_OK;
@@ -159,7 +200,7 @@ pod_status pod__jobs_read_csv(pod__jobs_list *l, const char *file, char *text)
         if (strchr(e.name, ','))
             return pod_csv_bad(&c, "job '%.80s' has a comma in its name", e.name);
         POD_TRY(pod_csv_double(&c, k.submit, 0, MAX_SECONDS, &submit_s));
-        POD_TRY(pod_csv_int(&c, k.chips, 1, MAX_CHIPS, &e.chips));
+        POD_TRY(read_size(&c, &k, &e));
         e.submit = ns_of(submit_s);
         if (e.submit < last)
             return pod_csv_bad(&c, "submit_s %s goes back: jobs stand in the order of submission",

@@ -22,7 +22,7 @@ static pod_status name_line(pod__jobs_list *l, const char *format, int line, pod
 }
 
 static const pod_fleet_entry nothing = {
-    .name = "", .group = "", .model = "", .phase = "", .ideal_share = (double)NAN};
+    .name = "", .group = "", .model = "", .phase = "", .outcome = "", .ideal_share = (double)NAN};
 
 /* ---- Philly ---------------------------------------------------------------------------------- */
 
@@ -87,13 +87,14 @@ pod_status pod__jobs_read_philly(pod__jobs_list *l, const char *file, char *text
 pod_status pod__jobs_read_openb(pod__jobs_list *l, const char *file, char *text)
 {
     pod_csv c;
-    int name, gpus, created, deleted;
+    int name, gpus, created, deleted, phase;
     bool more;
     POD_TRY(pod_csv_open(file, text, &c));
     POD_TRY(pod_csv_need(&c, "name", &name));
     POD_TRY(pod_csv_need(&c, "num_gpu", &gpus));
     POD_TRY(pod_csv_need(&c, "creation_time", &created));
     POD_TRY(pod_csv_need(&c, "deletion_time", &deleted));
+    phase = pod_csv_column(&c, "pod_phase"); /* Running: at the trace's end */
     for (;;) {
         pod_fleet_entry e = nothing;
         double from_s, until_s;
@@ -109,6 +110,7 @@ pod_status pod__jobs_read_openb(pod__jobs_list *l, const char *file, char *text)
         e.line = c.line;
         e.submit = ns_of(from_s);
         e.run = ns_of(until_s - from_s);
+        if (pod_csv_has(&c, phase)) e.outcome = c.field[phase];
         if (e.chips == 0 || e.run == 0)
             l->n_skipped++;
         else
@@ -127,8 +129,14 @@ enum {
     SWF_USED = 4,
     SWF_ASKED = 7,
     SWF_TIME = 8,
+    SWF_STATUS = 10,
     SWF_FIELDS = 18
 };
+
+static const char *swf_outcome(double status)
+{
+    return status == 1 ? "completed" : status == 0 ? "failed" : status == 5 ? "cancelled" : "";
+}
 
 static pod_status read_swf_line(pod__jobs_list *l, const char *file, int number, char *line)
 {
@@ -157,6 +165,7 @@ static pod_status read_swf_line(pod__jobs_list *l, const char *file, int number,
     e.submit = ns_of(value[SWF_SUBMIT]);
     e.run = ns_of(value[SWF_RUN]);
     e.chips = (int64_t)chips;
+    e.outcome = swf_outcome(value[SWF_STATUS]);
     e.estimate = value[SWF_TIME] > 0 ? ns_of(fmin(value[SWF_TIME], 9e9)) : 0;
     return pod__jobs_add(l, &e);
 }

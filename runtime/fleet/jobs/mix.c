@@ -181,6 +181,7 @@ static pod_status draw_job(const pod_mix_class *c, const pod_mix_site *s, int at
     pod_fleet_entry e = {.group = s->machine,
                          .model = c->model,
                          .phase = c->phase,
+                         .outcome = "",
                          .line = c->line,
                          .submit = (pod_stamp)llround(submit_s * 1e9),
                          .chips = c->chips,

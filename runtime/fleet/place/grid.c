@@ -1,19 +1,11 @@
 #include "runtime/fleet/place/grid.h"
 
-#include <string.h>
-
 size_t pod__grid_sums(const pod_topology *t)
 {
     size_t n = 1;
     for (int d = 0; d < POD_TOPOLOGY_DIMS; d++)
         n *= (size_t)(t->extent[d] * (t->wraps ? 2 : 1)) + 1;
     return n;
-}
-
-static int *sum_at(const pod__grid *g, int x, int y, int z)
-{
-    return &g->sum[((size_t)z * (size_t)(g->span[1] + 1) + (size_t)y) * (size_t)(g->span[0] + 1) +
-                   (size_t)x];
 }
 
 void pod__grid_load(pod__grid *g, const pod_topology *t, const uint8_t taken[])
@@ -24,29 +16,17 @@ void pod__grid_load(pod__grid *g, const pod_topology *t, const uint8_t taken[])
         g->extent[d] = e[d];
         g->span[d] = e[d] * (t->wraps && e[d] > 1 ? 2 : 1);
     }
-    memset(g->sum, 0, sizeof g->sum[0] * (size_t)(g->span[0] + 1) * (size_t)(g->span[1] + 1));
-    for (int z = 0; z < g->span[2]; z++) {
-        for (int x = 0; x <= g->span[0]; x++) *sum_at(g, x, 0, z + 1) = 0;
+    for (int z = 0; z < g->span[2]; z++)
         for (int y = 0; y < g->span[1]; y++) {
             const uint8_t *row = &taken[(z % e[2] * e[1] + y % e[1]) * e[0]];
-            const int *below = sum_at(g, 0, y + 1, z), *behind = sum_at(g, 0, y, z + 1),
-                      *both = sum_at(g, 0, y, z);
-            int *to = sum_at(g, 0, y + 1, z + 1), line = 0;
-            to[0] = 0;
+            const int *below = pod__grid_sum(g, 0, y + 1, z),
+                      *behind = pod__grid_sum(g, 0, y, z + 1), *both = pod__grid_sum(g, 0, y, z);
+            int *to = pod__grid_sum(g, 0, y + 1, z + 1), line = 0;
             for (int x = 0; x < g->span[0]; x++) {
                 line += row[x < e[0] ? x : x - e[0]] != 0;
                 to[x + 1] = line + below[x + 1] + behind[x + 1] - both[x + 1];
             }
         }
-    }
-}
-
-int pod__grid_taken(const pod__grid *g, const pod__spot *s)
-{
-    const int x = s->base[0], y = s->base[1], z = s->base[2];
-    const int u = x + s->box.extent[0], v = y + s->box.extent[1], w = z + s->box.extent[2];
-    return *sum_at(g, u, v, w) - *sum_at(g, x, v, w) - *sum_at(g, u, y, w) - *sum_at(g, u, v, z) +
-           *sum_at(g, x, y, w) + *sum_at(g, x, v, z) + *sum_at(g, u, y, z) - *sum_at(g, x, y, z);
 }
 
 bool pod__grid_next(const pod__grid *g, pod__spot *s, bool aligned)

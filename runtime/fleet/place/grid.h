@@ -11,7 +11,8 @@ typedef struct pod__grid { /* one pod or cube */
     int extent[POD_TOPOLOGY_DIMS];
     int span[POD_TOPOLOGY_DIMS]; /* twice the extent where boxes go round the edge */
     bool wraps;
-    int *sum; /* (span z + 1, y + 1, x + 1): taken cells below */
+    int *
+        sum; /* (span z + 1, y + 1, x + 1): taken cells below; those of z, y or x = 0 are 0 from the begin */
 } pod__grid;
 
 typedef struct pod__spot { /* a box at its place */
@@ -21,8 +22,24 @@ typedef struct pod__spot { /* a box at its place */
 
 size_t pod__grid_sums(const pod_topology *t); /* how many `sum` has room for */
 void pod__grid_load(pod__grid *g, const pod_topology *t, const uint8_t taken[]);
+static inline int *pod__grid_sum(const pod__grid *g, int x, int y, int z)
+{
+    return &g->sum[((size_t)z * (size_t)(g->span[1] + 1) + (size_t)y) * (size_t)(g->span[0] + 1) +
+                   (size_t)x];
+}
+
 /* Counts the taken cells of a box; its base is within the grid. */
-int pod__grid_taken(const pod__grid *g, const pod__spot *s);
+static inline int pod__grid_taken(const pod__grid *g, const pod__spot *s)
+{
+    const int x = s->base[0], y = s->base[1], z = s->base[2], u = x + s->box.extent[0];
+    const int *low = pod__grid_sum(g, 0, y, z + s->box.extent[2]),
+              *high = pod__grid_sum(g, 0, y + s->box.extent[1], z + s->box.extent[2]);
+    const int n = high[u] - high[x] - low[u] + low[x];
+    if (z == 0) return n;
+    low = pod__grid_sum(g, 0, y, z);
+    high = pod__grid_sum(g, 0, y + s->box.extent[1], z);
+    return n - (high[u] - high[x] - low[u] + low[x]);
+}
 /* Goes on to the next base of this box, x first, in steps of its sides where `aligned`; false behind
  * the last. A spot begins at base 0. */
 bool pod__grid_next(const pod__grid *g, pod__spot *s, bool aligned);

@@ -116,6 +116,27 @@ static bool find_in_pool(const pod_placer *p, const pod_occupancy *o, int n_cell
     return true;
 }
 
+/* ---- boxes ----------------------------------------------------------------------------------- */
+
+static bool is_power_of_two(int n) { return (n & (n - 1)) == 0; }
+
+/* The boxes within a group that a slice may have. */
+static int list_boxes(const pod_placer *p, const pod_slice *slice, pod_box box[POD__MAX_BOXES])
+{
+    const bool is_any = !pod_slice_shape_is_known(&slice->shape);
+    int n = pod_topology_boxes(p->topology, slice->n_cells, box, POD__MAX_BOXES), n_kept = 0;
+    if (!is_buddy(p) && is_any) return n;
+    for (int i = 0; i < n; i++) {
+        const int *e = box[i].extent;
+        if (is_buddy(p) &&
+            !(is_power_of_two(e[0]) && is_power_of_two(e[1]) && is_power_of_two(e[2])))
+            continue;
+        if (is_any || pod_box_has_shape(p->topology, &box[i], &slice->shape))
+            box[n_kept++] = box[i];
+    }
+    return n_kept;
+}
+
 /* ---- nodes and cubes ------------------------------------------------------------------------- */
 
 /* The free cells of a group, at most n. */
@@ -170,12 +191,13 @@ static bool find_cubes(const pod_occupancy *o, int pod, int n_cubes, const uint8
 }
 
 /* A box within the cube of the fewest free hosts that has it, so that whole cubes are broken last. */
-static bool find_in_cube(pod_placer *p, const pod_occupancy *o, int pod, int n_cells, int cells[])
+static bool find_in_cube(pod_placer *p, const pod_occupancy *o, int pod, const pod_slice *slice,
+                         int cells[])
 {
     const pod_topology *t = o->topology;
     pod_box box[POD__MAX_BOXES];
-    const int n_boxes = pod_topology_boxes(t, n_cells, box, POD__MAX_BOXES);
-    for (int n_free = n_cells; n_free <= t->group_cells; n_free++)
+    const int n_boxes = list_boxes(p, slice, box);
+    for (int n_free = slice->n_cells; n_free <= t->group_cells; n_free++)
         for (int g = pod * t->n_groups; g < (pod + 1) * t->n_groups; g++) {
             if (o->group_free[g] != n_free) continue;
             pod__grid_load(&p->grid, t, &o->taken[g * t->group_cells]);
@@ -192,10 +214,11 @@ static bool find_in_cube(pod_placer *p, const pod_occupancy *o, int pod, int n_c
 }
 
 /* The pods with enough free cells, the fewest first; first fit takes them as they come. */
-static bool find_in_groups(pod_placer *p, const pod_occupancy *o, int n_cells,
+static bool find_in_groups(pod_placer *p, const pod_occupancy *o, const pod_slice *slice,
                            const uint8_t *prefer, int cells[])
 {
     const pod_topology *t = o->topology;
+    const int n_cells = slice->n_cells;
     int last_free = 0, last = -1;
     for (;;) {
         int pod = -1;
@@ -214,36 +237,22 @@ static bool find_in_groups(pod_placer *p, const pod_occupancy *o, int n_cells,
         else if (n_cells >= t->group_cells)
             found = find_cubes(o, pod, n_cells / t->group_cells, prefer, cells);
         else
-            found = find_in_cube(p, o, pod, n_cells, cells);
+            found = find_in_cube(p, o, pod, slice, cells);
         if (found) return true;
     }
 }
 
 /* ---- grids ----------------------------------------------------------------------------------- */
 
-static bool is_power_of_two(int n) { return (n & (n - 1)) == 0; }
-
-static int list_boxes(const pod_placer *p, int n_cells, pod_box box[POD__MAX_BOXES])
-{
-    int n = pod_topology_boxes(p->topology, n_cells, box, POD__MAX_BOXES), n_kept = 0;
-    if (!is_buddy(p)) return n;
-    for (int i = 0; i < n; i++) {
-        const int *e = box[i].extent;
-        if (is_power_of_two(e[0]) && is_power_of_two(e[1]) && is_power_of_two(e[2]))
-            box[n_kept++] = box[i];
-    }
-    return n_kept;
-}
-
-static bool find_box(pod_placer *p, const pod_occupancy *o, int n_cells, int cells[])
+static bool find_box(pod_placer *p, const pod_occupancy *o, const pod_slice *slice, int cells[])
 {
     pod_box box[POD__MAX_BOXES];
     pod__choice c = {.occupancy = o,
                      .grid = &p->grid,
                      .room = p->room,
                      .box = box,
-                     .n_boxes = list_boxes(p, n_cells, box),
-                     .n_cells = n_cells};
+                     .n_boxes = list_boxes(p, slice, box),
+                     .n_cells = slice->n_cells};
     if (!p->how->choose(&c)) return false;
     pod__grid_cells(c.grid, &c.spot, c.pod * o->topology->n_cells, cells);
     return true;
@@ -261,17 +270,26 @@ int pod_placer_cells_for(const pod_placer *p, int64_t chips)
     int power = 1;
     while (power < n) power *= 2;
     pod_box box[POD__MAX_BOXES];
-    return list_boxes(p, power, box) > 0 ? power : 0;
+    const pod_slice slice = {.n_cells = power};
+    return list_boxes(p, &slice, box) > 0 ? power : 0;
 }
 
-bool pod_placer_find(pod_placer *p, const pod_occupancy *o, int n_cells, const uint8_t *prefer,
+int pod_placer_cells_of(const pod_placer *p, const pod_slice_shape *s)
+{
+    const pod_slice slice = {pod_topology_cells_of(p->topology, s), *s};
+    pod_box box[POD__MAX_BOXES];
+    const bool is_box = slice.n_cells > 0 && slice.n_cells <= p->topology->group_cells;
+    return is_box && list_boxes(p, &slice, box) == 0 ? 0 : slice.n_cells;
+}
+
+bool pod_placer_find(pod_placer *p, const pod_occupancy *o, pod_slice slice, const uint8_t *prefer,
                      int cells[])
 {
     switch (o->topology->kind) {
-    case POD_TOPOLOGY_POOL: return find_in_pool(p, o, n_cells, prefer, cells);
-    case POD_TOPOLOGY_GRID: return find_box(p, o, n_cells, cells);
+    case POD_TOPOLOGY_POOL: return find_in_pool(p, o, slice.n_cells, prefer, cells);
+    case POD_TOPOLOGY_GRID: return find_box(p, o, &slice, cells);
     case POD_TOPOLOGY_NODES:
-    case POD_TOPOLOGY_CUBES: return find_in_groups(p, o, n_cells, prefer, cells);
+    case POD_TOPOLOGY_CUBES: return find_in_groups(p, o, &slice, prefer, cells);
     }
     return false;
 }

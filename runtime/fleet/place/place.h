@@ -49,10 +49,17 @@ POD_MUST pod_status pod_placer_create(pod_arena *a, const pod_placement *how, co
 /* The fewest cells that a slice of so many chips takes with this placement; 0: none has room. */
 int pod_placer_cells_for(const pod_placer *p, int64_t chips);
 
-/* Finds n_cells (a number that pod_placer_cells_for gave) free ones that make a slice, in order. Of
- * cells that are alike it takes those first that `prefer` marks, unless that is NULL. False: there
- * are none, and `cells` holds nothing of use. */
-bool pod_placer_find(pod_placer *p, const pod_occupancy *o, int n_cells, const uint8_t *prefer,
+/* The same of a shape. */
+int pod_placer_cells_of(const pod_placer *p, const pod_slice_shape *s);
+
+typedef struct pod_slice {
+    int n_cells;           /* a number that one of these gave */
+    pod_slice_shape shape; /* not known: any */
+} pod_slice;
+
+/* Finds free cells that make the slice, in order. Of cells that are alike it takes those first that
+ * `prefer` marks, unless that is NULL. False: there are none, and `cells` holds nothing of use. */
+bool pod_placer_find(pod_placer *p, const pod_occupancy *o, pod_slice slice, const uint8_t *prefer,
                      int cells[]);
 
 #endif

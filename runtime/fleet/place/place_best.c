@@ -17,11 +17,22 @@ static int face_taken(const pod__grid *g, const pod__spot *s, int d, bool is_hig
     return pod__grid_taken(g, &face);
 }
 
+/* Both faces. The box is free, so they have what is taken of a box that is longer by one on either side. */
+static int faces_taken(const pod__grid *g, const pod__spot *s, int d)
+{
+    const int last = s->base[d] + s->box.extent[d];
+    if (s->base[d] == 0 || last >= (g->wraps ? g->span[d] : g->extent[d]))
+        return face_taken(g, s, d, false) + face_taken(g, s, d, true);
+    pod__spot longer = *s;
+    longer.base[d]--;
+    longer.box.extent[d] += 2;
+    return pod__grid_taken(g, &longer);
+}
+
 static int contact(const pod__grid *g, const pod__spot *s)
 {
     int n = 0;
-    for (int d = 0; d < POD_TOPOLOGY_DIMS; d++)
-        n += face_taken(g, s, d, false) + face_taken(g, s, d, true);
+    for (int d = 0; d < POD_TOPOLOGY_DIMS; d++) n += faces_taken(g, s, d);
     return n;
 }
 
@@ -30,23 +41,39 @@ static int surface(const pod_box *b)
     return b->extent[0] * b->extent[1] + b->extent[1] * b->extent[2] + b->extent[2] * b->extent[0];
 }
 
+/* The best spot of a box in the loaded pod; what it touches, or -1. */
+static int choose_spot(const pod__grid *g, const pod_box *box, pod__spot *out)
+{
+    int most = -1;
+    pod__spot s = {.box = *box};
+    do {
+        if (pod__grid_taken(g, &s) > 0) continue;
+        const int n = contact(g, &s);
+        if (n <= most) continue;
+        most = n;
+        *out = s;
+    } while (pod__grid_next(g, &s, false));
+    return most;
+}
+
+/* Of boxes that touch as many the first of the list, of pods the first. */
 bool pod__choose_best(pod__choice *c)
 {
-    int most = -1, least_surface = 0;
-    for (int b = 0; b < c->n_boxes; b++) {
-        if (most >= 0 && surface(&c->box[b]) > least_surface) break;
-        for (int pod = 0; pod < c->occupancy->n_pods; pod++) {
-            if (!pod__choice_load(c, pod)) continue;
-            pod__spot s = {.box = c->box[b]};
-            do {
-                if (pod__grid_taken(c->grid, &s) > 0) continue;
-                const int n = contact(c->grid, &s);
-                if (n <= most) continue;
-                most = n;
-                least_surface = surface(&c->box[b]);
-                c->spot = s;
-                c->pod = pod;
-            } while (pod__grid_next(c->grid, &s, false));
+    int most = -1, best = c->n_boxes, least_surface = 0;
+    for (int pod = 0; pod < c->occupancy->n_pods; pod++) {
+        if (!pod__choice_load(c, pod)) continue;
+        for (int b = 0; b < c->n_boxes; b++) {
+            pod__spot s;
+            if (most >= 0 && surface(&c->box[b]) > least_surface) break;
+            const int n = choose_spot(c->grid, &c->box[b], &s);
+            const bool is_smaller = most >= 0 && surface(&c->box[b]) < least_surface;
+            if (n < 0) continue;
+            if (!is_smaller && (n < most || (n == most && b >= best))) continue;
+            most = n;
+            best = b;
+            least_surface = surface(&c->box[b]);
+            c->spot = s;
+            c->pod = pod;
         }
     }
     return most >= 0;

@@ -122,8 +122,8 @@ static int surface(const pod_box *b)
 int pod_topology_boxes(const pod_topology *t, int n_cells, pod_box box[], int room)
 {
     int n = 0;
-    for (int z = 1; z <= t->extent[2]; z++)
-        for (int y = 1; y <= t->extent[1]; y++) {
+    for (int z = 1; z <= t->extent[2] && z <= n_cells; z++)
+        for (int y = 1; y <= t->extent[1] && y * z <= n_cells; y++) {
             const int x = n_cells / (y * z);
             if (x < 1 || x > t->extent[0] || x * y * z != n_cells) continue;
             const pod_box b = {{x, y, z}};
@@ -146,4 +146,101 @@ int pod_topology_cells_for(const pod_topology *t, int64_t chips)
     for (int n = (int)cells; n <= t->group_cells; n++)
         if (pod_topology_boxes(t, n, &box, 1) > 0) return n;
     return 0;
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+enum { CUBE_SIDE = 4 /* chips */ };
+
+static bool has_boxes(const pod_topology *t)
+{
+    return t->kind == POD_TOPOLOGY_CUBES || t->kind == POD_TOPOLOGY_GRID;
+}
+
+static pod_slice_shape sorted(pod_slice_shape s)
+{
+    int *x = s.extent;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < 2; i++)
+            if (x[i] > x[i + 1]) {
+                const int larger = x[i];
+                x[i] = x[i + 1];
+                x[i + 1] = larger;
+            }
+    return s;
+}
+
+const char *pod_slice_shape_print(const pod_topology *t, const pod_slice_shape *shape,
+                                  char text[POD_SLICE_SHAPE_BYTES])
+{
+    const pod_slice_shape s = sorted(*shape);
+    const int *x = s.extent;
+    text[0] = '\0';
+    if (!pod_slice_shape_is_known(shape)) return text;
+    if (t->kind == POD_TOPOLOGY_GRID && t->extent[2] == 1)
+        snprintf(text, POD_SLICE_SHAPE_BYTES, "%dx%d", x[1], x[2]);
+    else
+        snprintf(text, POD_SLICE_SHAPE_BYTES, "%dx%dx%d", x[0], x[1], x[2]);
+    return text;
+}
+
+bool pod_box_has_shape(const pod_topology *t, const pod_box *b, const pod_slice_shape *s)
+{
+    pod_slice_shape of;
+    for (int d = 0; d < POD_TOPOLOGY_DIMS; d++) of.extent[d] = b->extent[d] * t->host[d];
+    const pod_slice_shape x = sorted(of), y = sorted(*s);
+    return memcmp(x.extent, y.extent, sizeof x.extent) == 0;
+}
+
+int pod_topology_cells_of(const pod_topology *t, const pod_slice_shape *s)
+{
+    enum { ROOM = 64 };
+    pod_box box[ROOM];
+    int64_t chips = 1;
+    bool is_of_cubes = t->kind == POD_TOPOLOGY_CUBES;
+    for (int d = 0; d < POD_TOPOLOGY_DIMS; d++) {
+        chips *= s->extent[d]; /* 2^16 each */
+        is_of_cubes = is_of_cubes && s->extent[d] % CUBE_SIDE == 0;
+    }
+    if (!has_boxes(t) || chips % t->chips_per_cell != 0 || chips > pod_topology_chips(t)) return 0;
+    const int n_cells = (int)(chips / t->chips_per_cell);
+    if (is_of_cubes) return n_cells;
+    const int n = pod_topology_boxes(t, n_cells, box, ROOM);
+    for (int i = 0; i < n; i++)
+        if (pod_box_has_shape(t, &box[i], s)) return n_cells;
+    return 0;
+}
+
+bool pod_topology_shape_for(const pod_topology *t, int n_cells, pod_slice_shape *out)
+{
+    const bool is_of_cubes = t->kind == POD_TOPOLOGY_CUBES && n_cells > t->group_cells;
+    const int n = is_of_cubes ? n_cells / t->group_cells : n_cells;
+    const pod_topology of_cubes = {.extent = {n, n, n}};
+    pod_box b;
+    if (!has_boxes(t) || pod_topology_boxes(is_of_cubes ? &of_cubes : t, n, &b, 1) == 0)
+        return false;
+    for (int d = 0; d < POD_TOPOLOGY_DIMS; d++)
+        out->extent[d] = b.extent[d] * (is_of_cubes ? CUBE_SIDE : t->host[d]);
+    return true;
+}
+
+/* The extent of a box is the number of its coordinates, also across the edge of a torus. */
+pod_slice_shape pod_topology_shape_of(const pod_topology *t, const int cells[], int n_cells)
+{
+    pod_slice_shape s = {{0}};
+    if (!has_boxes(t) || n_cells > t->group_cells) {
+        pod_topology_shape_for(t, n_cells, &s);
+        return s;
+    }
+    int stride = 1;
+    for (int d = 0; d < POD_TOPOLOGY_DIMS; d++) {
+        for (int at = 0; at < t->extent[d]; at++) {
+            bool found = false;
+            for (int i = 0; i < n_cells && !found; i++)
+                found = cells[i] / stride % t->extent[d] == at;
+            s.extent[d] += found ? t->host[d] : 0;
+        }
+        stride *= t->extent[d];
+    }
+    return s;
 }

@@ -60,4 +60,25 @@ int pod_topology_boxes(const pod_topology *t, int n_cells, pod_box box[], int ro
 /* The fewest cells that a slice of so many chips can have; 0: a pod has no such slice. */
 int pod_topology_cells_for(const pod_topology *t, int64_t chips);
 
+enum { POD_SLICE_SHAPE_BYTES = 40 };
+
+typedef struct pod_slice_shape {   /* of a slice, in any orientation */
+    int extent[POD_TOPOLOGY_DIMS]; /* in chips; 0 0 0: not known, or any */
+} pod_slice_shape;
+
+/* The largest extent last, "4x4x8"; without an extent of 1 of pods of two dimensions; "" if it is not known. */
+const char *pod_slice_shape_print(const pod_topology *t, const pod_slice_shape *s,
+                                  char text[POD_SLICE_SHAPE_BYTES]);
+static inline bool pod_slice_shape_is_known(const pod_slice_shape *s) { return s->extent[0] > 0; }
+
+/* The cells of such a slice; 0: a pod has none. */
+int pod_topology_cells_of(const pod_topology *t, const pod_slice_shape *s);
+/* Whether the box, of cells within a group, has this shape. */
+bool pod_box_has_shape(const pod_topology *t, const pod_box *b, const pod_slice_shape *s);
+/* The shape of so many cells with the least surface: of a box within a group, or of whole cubes. False: there
+ * is none. */
+bool pod_topology_shape_for(const pod_topology *t, int n_cells, pod_slice_shape *out);
+/* The shape of these cells, which are a slice: that of their box; of whole cubes as above. */
+pod_slice_shape pod_topology_shape_of(const pod_topology *t, const int cells[], int n_cells);
+
 #endif

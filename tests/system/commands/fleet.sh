@@ -101,6 +101,20 @@ awk '/^  (fleet|week 3) / && NF > 14 && !n[$1]++ { all = $1 == "fleet" ? $6 : al
 # 8 cubes of 64 chips for 18 days.
 grep -q '^  CAPACITY  *221184\.0 ' week.txt || fail "warm-up: $(grep CAPACITY week.txt)"
 
+# A shape is one in any orientation; jobs.csv has what a job got, and what became of it where it ran.
+cat >shapes.csv <<END
+job,submit_s,shape,chips,duration_s,outcome
+a,0,8x2,,100,completed
+b,0,,16,100,failed
+c,0,2x8,,100,completed
+d,0,4x4,,50,
+END
+"$minipod" fleet --jobs shapes.csv --pods mesh:4x8 "${plain[@]:2}" --segments outcome --out shapes >shapes.txt || fail "shapes: exit $?"
+# a and b take the two lines of 1x4 hosts, then c one of them; d needs both, and its shape of two free lines is there at 200.
+grep -q '^a,.*,completed,16,2x8,.*,ended,' shapes/jobs.csv && grep -q '^b,.*,failed,16,2x8,' shapes/jobs.csv &&
+    grep -q '^d,.*,,16,4x4,0,0.000000000,200.000000000,' shapes/jobs.csv && grep -q '^  completed  *2  *2 ' shapes.txt ||
+    fail "shapes: $(cat shapes.txt shapes/jobs.csv)"
+
 # One more job of one cube at 50 s is behind b and c, and starts when b ends.
 "$minipod" fleet --jobs jobs.csv "${plain[@]}" --ask 64,hours=0.01,day=0.0005787037037037037 --json ask.json >ask.txt ||
     fail "ask: exit $?"
@@ -161,6 +175,10 @@ printf 'job,submit_s,chips,duration_s,model,batch\na,0,64,60,resnet5,4096\n' >mo
 refuse "model.csv:2: job 'a': model: there is no 'resnet5'" --jobs model.csv
 printf 'job,submit_s,chips,duration_s,model,batch\na,0,64,60,resnet50,4096\n' >pods.csv
 refuse "pods.csv:2: job 'a': a batch wants pods of a machine, such as tpu-v4, found cubes:8" --jobs pods.csv --pods cubes:8
+printf 'job,submit_s,shape,duration_s\na,0,4x4x8,10\nb,0,2x2x8,10\n' >shape.csv
+refuse "shape.csv:3: job 'b' asks for a slice of 2x2x8; no pod has one" --jobs shape.csv --pods cubes:8
+printf 'job,submit_s,shape,duration_s\na,0,3xx,10\n' >shape.csv
+refuse "shape.csv:2: shape '3xx' of job 'a'" --jobs shape.csv
 refuse "ask: there is no key 'houre'; did you mean hours" --jobs jobs.csv --ask 64,houre=4
 refuse 'ask: the job asks for 5000 chips' --jobs jobs.csv --ask 5000
 refuse 'warm-up: 60 days, but --days is 60' --jobs jobs.csv --warm-up 60

@@ -1,7 +1,9 @@
 /* Thousands of random small fleets, and their events read back as `goodput --jobs` reads them. */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "kernels/base/rng.h"
 #include "tests/unit/runtime/fleet/fleets.h"
@@ -69,9 +71,31 @@ static void make_elastic(pod_rng *r, pod_fleet_plan *p)
     }
 }
 
+/* A third of the jobs ask for one of the shapes that there are of so many hosts. */
+static void give_shapes(pod_rng *r, pod_fleet_plan *p)
+{
+    const pod_topology *t = p->topology;
+    pod_fleet_request *request = (pod_fleet_request *)p->request;
+    if (t->kind != POD_TOPOLOGY_CUBES && t->kind != POD_TOPOLOGY_GRID) return;
+    for (int i = 0; i < p->n_requests; i++) {
+        pod_box box[8];
+        const int n_cells = pod_topology_cells_for(t, request[i].chips);
+        const int n = n_cells > t->group_cells ? 0 : pod_topology_boxes(t, n_cells, box, 8);
+        if (n == 0 || pod_rng_below(r, 3) > 0) continue;
+        const pod_box *b = &box[pod_rng_below(r, (uint64_t)n)];
+        pod_slice_shape s;
+        for (int d = 0; d < POD_TOPOLOGY_DIMS; d++) s.extent[d] = b->extent[d] * t->host[d];
+        request[i].chips = (int64_t)n_cells * t->chips_per_cell;
+        request[i].shape = s;
+    }
+}
+
 static void disturb(pod_rng *r, pod_fleet_plan *p)
 {
-    if (pod_rng_below(r, 4) == 0) make_elastic(r, p);
+    if (pod_rng_below(r, 4) == 0)
+        make_elastic(r, p);
+    else if (strcmp(pod_placement_name(p->policy.placement), "buddy") != 0)
+        give_shapes(r, p);
     pod_fleet_request *request = (pod_fleet_request *)p->request;
     if (pod_rng_below(r, 2)) {
         p->faults.mtbf_s = 1e-9 * (double)(300 + pod_rng_below(r, 5000));
@@ -138,7 +162,22 @@ static void check_events(const pod_fleet_plan *p, const pod_fleet_result *r)
               chip_s(pod_ledger_together(&r->ledger)));
 }
 
-/* What is held and what is down makes up what the ledger has of it; no row has more than its cells. */
+/* At no time has a row more than its cells: no chip is in two jobs, or in one while its host is down. */
+static void check_rows(const pod_fleet_plan *p, const pod_fleet_result *r)
+{
+    const int most = pod_topology_row_cells(p->topology);
+    for (int64_t i = 0; i < r->n_stays; i++) { /* most are held when one begins */
+        const pod_fleet_stay *s = &r->stay[i];
+        int n = 0;
+        for (int64_t k = 0; k < r->n_stays; k++) {
+            const pod_fleet_stay *o = &r->stay[k];
+            n += o->row == s->row && o->from <= s->from && s->from < o->until ? o->n_cells : 0;
+        }
+        POD_CHECK(n <= most, "%d of %d cells of row %d held at %" PRId64, n, most, s->row, s->from);
+    }
+}
+
+/* What is held and what is down makes up what the ledger has of it. */
 static void check_stays(const pod_fleet_plan *p, const pod_fleet_result *r)
 {
     const pod_topology *t = p->topology;
@@ -148,8 +187,6 @@ static void check_stays(const pod_fleet_plan *p, const pod_fleet_result *r)
         const pod_fleet_stay *s = &r->stay[i];
         const pod_chip_ns ns = (pod_chip_ns)s->n_cells * t->chips_per_cell * (s->until - s->from);
         POD_CHECK(s->from >= 0 && s->from < s->until && s->until <= p->horizon, "stay %" PRId64, i);
-        POD_CHECK(s->n_cells <= pod_topology_row_cells(t), "%d cells in row %d", s->n_cells,
-                  s->row);
         if (s->request < 0)
             down += ns;
         else
@@ -182,6 +219,12 @@ static void check_jobs(const pod_fleet_plan *p, const pod_fleet_result *r)
                            : spans + waits <= until - q->submit,
                   "job %d: %" PRId64 " ns with all chips and %" PRId64 " of waits in %" PRId64, j,
                   spans, waits, until - q->submit);
+        if (pod_slice_shape_is_known(&q->shape) && o->first_start != POD_NEVER) {
+            char got[POD_SLICE_SHAPE_BYTES], want[POD_SLICE_SHAPE_BYTES];
+            pod_slice_shape_print(p->topology, &o->shape, got);
+            pod_slice_shape_print(p->topology, &q->shape, want);
+            POD_CHECK(strcmp(got, want) == 0, "job %d asks for %s and gets %s", j, want, got);
+        }
         if (o->end == POD_NEVER) continue;
         const bool is_exact = o->n_resizes > 0 ? fabs(o->n_stepped - (double)o->n_kept) < 1e-6
                                                : o->span[POD_JOB_STEP] == o->n_kept * q->plan.step;
@@ -242,6 +285,7 @@ static void random_fleets(void)
         check_events(&p, &x);
         check_jobs(&p, &x);
         check_stays(&p, &x);
+        check_rows(&p, &x);
         POD_CHECK(x.n_events == y.n_events && x.ledger.capacity == y.ledger.capacity,
                   "fleet %d differs the second time", i);
         for (int64_t k = 0; k < x.n_events; k++)
@@ -313,6 +357,71 @@ static void more_is_not_less(void)
     }
 }
 
+/* Without failures and moves of sizes a job that has no chips any more was evicted; what follows is the start that
+ * it makes room for. Whoever is evicted had all its chips, loses all, and has a lower priority; of a pool no victim
+ * is evicted in vain. */
+static int check_evictions(const pod_fleet_plan *p, const pod_fleet_result *r, bool is_pool)
+{
+    int64_t has[N_JOBS] = {0}, in_use = 0, victims = 0, least_victim = INT64_MAX;
+    int n = 0, highest = INT_MIN;
+    for (int64_t i = 0; i < r->n_events; i++) {
+        const pod_fleet_event *e = &r->event[i];
+        const pod_fleet_request *q = &p->request[e->request];
+        if (e->kind == POD_FLEET_SUBMIT) continue;
+        if (e->kind == POD_FLEET_ALLOCATE && e->chips == 0) {
+            POD_CHECK(has[e->request] == q->chips, "job %d is evicted and had %" PRId64 " chips",
+                      e->request, has[e->request]);
+            highest = q->priority > highest ? q->priority : highest;
+            least_victim = q->chips < least_victim ? q->chips : least_victim;
+            victims += q->chips;
+            n++;
+        } else if (n > 0 && victims > 0) {
+            const int64_t capacity = pod_topology_chips(p->topology);
+            POD_CHECK(e->kind == POD_FLEET_ALLOCATE && e->chips == q->chips &&
+                          q->priority > highest,
+                      "job %d of priority %d follows victims of priority %d", e->request,
+                      q->priority, highest);
+            POD_CHECK(!is_pool || in_use + least_victim + q->chips > capacity,
+                      "a victim of %" PRId64 " chips for job %d is in vain", least_victim,
+                      e->request);
+            victims = 0;
+            highest = INT_MIN;
+            least_victim = INT64_MAX;
+        }
+        in_use += (e->kind == POD_FLEET_END ? 0 : e->chips) - has[e->request];
+        has[e->request] = e->kind == POD_FLEET_END ? 0 : e->chips;
+    }
+    POD_CHECK(victims == 0, "%" PRId64 " chips of victims, and nobody starts", victims);
+    return n;
+}
+
+static void only_lower_priority(void)
+{
+    enum { CASES = 4000 };
+    pod_rng r = pod_rng_at(16, (pod_place){.stream = POD_STREAM_TEST});
+    int64_t n = 0;
+    for (int i = 0; i < CASES; i += POD_TEST_EVERY) {
+        const bool is_pool = i % N_PODS == 0;
+        begin();
+        pod_fleet_plan p = draw_plan(&r, pods[i % N_PODS]);
+        p.policy.order = POD_ORDER_priority;
+        p.policy.preempts = true;
+        p.policy.grace = pod_rng_below(&r, 4) == 0 ? 30 : 0;
+        p.policy.moves = !is_pool && pod_rng_below(&r, 2);
+        p.policy.spare_chips = 0;
+        if (is_pool) p.n_pods = 1;
+        const pod_fleet_result x = simulate(&p);
+        const int n_evicted = check_evictions(&p, &x, is_pool);
+        CU_ASSERT_EQUAL(x.n_evictions, n_evicted);
+        n += n_evicted;
+        for (int j = 0; j < p.n_requests; j++)
+            POD_CHECK(x.outcome[j].n_evictions == 0 || p.request[j].priority < 2,
+                      "fleet %d: job %d of the highest priority is evicted", i, j);
+        end();
+    }
+    POD_CHECK(n > 1000 / POD_TEST_EVERY, "only %" PRId64 " evictions", n);
+}
+
 /* Only jobs of lower priority are evicted: with one priority, none. */
 static void one_priority(void)
 {
@@ -361,5 +470,5 @@ static void one_job(void)
 POD_TEST_SUITE("runtime.fleet_random", {"random fleets", random_fleets},
                {"EASY keeps its promise", easy_keeps_its_promise},
                {"conservative backfill keeps all", conservative_keeps_all},
-               {"more is not less", more_is_not_less}, {"one priority", one_priority},
-               {"one job", one_job});
+               {"more is not less", more_is_not_less}, {"only lower priority", only_lower_priority},
+               {"one priority", one_priority}, {"one job", one_job});

@@ -58,6 +58,20 @@ static void own(void)
     CU_ASSERT_EQUAL(jobs.entry[1].run, INT64_C(60000000000));
 }
 
+static void shapes_and_outcomes(void)
+{
+    POD_CHECK_OK(parse("csv", "job,submit_s,shape,chips,duration_s,outcome\n"
+                              "a,0,4x4x8,,60,failed\nb,0,,64,60,\nc,0,16x8,128,60,completed\n"));
+    CU_ASSERT_EQUAL(jobs.entry[0].chips, 128);
+    CU_ASSERT_EQUAL(jobs.entry[0].shape[2], 8);
+    CU_ASSERT_STRING_EQUAL(jobs.entry[0].outcome, "failed");
+    CU_ASSERT_EQUAL(jobs.entry[1].chips, 64);
+    CU_ASSERT_EQUAL(jobs.entry[1].shape[0], 0);
+    CU_ASSERT_STRING_EQUAL(jobs.entry[1].outcome, "");
+    CU_ASSERT_EQUAL(jobs.entry[2].shape[1], 8);
+    CU_ASSERT_EQUAL(jobs.entry[2].shape[2], 1);
+}
+
 /* Sorted by time, those of one second as in the file. */
 static void philly(void)
 {
@@ -96,6 +110,7 @@ static void openb_and_swf(void)
 }
 
 #define HEAD          "job,submit_s,chips,duration_s\n"
+#define HEAD_OF_SHAPE "job,submit_s,shape,chips,duration_s,min_chips\n"
 #define HEAD_OF_BATCH "job,submit_s,chips,duration_s,model,batch,step_s\n"
 
 static void refused(void)
@@ -129,6 +144,13 @@ static void refused(void)
          "f:2: job 'a' trains for"},
         {"csv", "job,submit_s,chips,steps,step_s,ideal_s\na,0,4,10,1,2\n", "f:2: ideal_s"},
         {"csv", "job,submit_s,chips,duration_s,min_chips\na,0,4,1,5\n", "f:2: min_chips"},
+        {"csv", HEAD_OF_SHAPE "a,0,4xx,,1,\n",
+         "f:2: shape '4xx' of job 'a', want one such as 4x4x8"},
+        {"csv", HEAD_OF_SHAPE "a,0,4x0,,1,\n", "f:2: shape '4x0'"},
+        {"csv", HEAD_OF_SHAPE "a,0,4x4,15,1,\n", "f:2: shape 4x4 has 16 chips, found chips 15"},
+        {"csv", HEAD_OF_SHAPE "a,0,4096x4096x4,,1,\n", "f:2: shape 4096x4096x4 has more than"},
+        {"csv", HEAD_OF_SHAPE "a,0,4x4,,1,8\n", "f:2: job 'a' has a shape and min_chips"},
+        {"csv", "job,submit_s,shape,duration_s\na,0,,1\n", "f:2: job 'a' has neither chips nor"},
         {"csv", HEAD_OF_BATCH "a,0,4,1,,64,\n", "f:2: job 'a' has a batch and no model"},
         {"csv", HEAD_OF_BATCH "a,0,4,1,m,64,2\n", "f:2: job 'a' has a batch, from which step_s"},
         {"csv", HEAD_OF_BATCH "a,0,4,,m,64,\n", "f:2: job 'a' has neither steps nor duration_s"},
@@ -152,4 +174,5 @@ static void refused(void)
 }
 
 POD_TEST_SUITE_WITH("runtime.fleet_jobs", open_arena, close_arena, {"own", own}, {"philly", philly},
-                    {"openb and swf", openb_and_swf}, {"refused", refused});
+                    {"openb and swf", openb_and_swf}, {"shapes and outcomes", shapes_and_outcomes},
+                    {"refused", refused});

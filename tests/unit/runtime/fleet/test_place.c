@@ -28,6 +28,11 @@ static site *open_site(const char *pod, int n_pods, const char *how)
     return s;
 }
 
+static bool find(site *s, int n_cells, int cells[])
+{
+    return pod_placer_find(s->p, &s->o, (pod_slice){.n_cells = n_cells}, NULL, cells);
+}
+
 static void topologies(void)
 {
     pod_topology t;
@@ -99,18 +104,18 @@ static void nodes(void)
 {
     site *s = open_site("nodes:4x8", 1, "best");
     int cells[32];
-    CU_ASSERT_FATAL(pod_placer_find(s->p, &s->o, 3, NULL, cells));
+    CU_ASSERT_FATAL(find(s, 3, cells));
     CU_ASSERT_EQUAL(cells[0], 0);
     take(s, cells, 3); /* 5 8 8 8 free */
-    CU_ASSERT_FATAL(pod_placer_find(s->p, &s->o, 5, NULL, cells));
+    CU_ASSERT_FATAL(find(s, 5, cells));
     CU_ASSERT_EQUAL(cells[0] / 8, 0);
-    CU_ASSERT_FATAL(pod_placer_find(s->p, &s->o, 6, NULL, cells));
+    CU_ASSERT_FATAL(find(s, 6, cells));
     CU_ASSERT_EQUAL(cells[0] / 8, 1);
-    CU_ASSERT_FATAL(pod_placer_find(s->p, &s->o, 12, NULL, cells));
+    CU_ASSERT_FATAL(find(s, 12, cells));
     CU_ASSERT_EQUAL(cells[0] / 8, 1);
     CU_ASSERT_EQUAL(cells[8] / 8, 2);
-    CU_ASSERT(!pod_placer_find(s->p, &s->o, 30, NULL, cells));
-    CU_ASSERT_FATAL(pod_placer_find(s->p, &s->o, 29, NULL, cells));
+    CU_ASSERT(!find(s, 30, cells));
+    CU_ASSERT_FATAL(find(s, 29, cells));
     CU_ASSERT_EQUAL(cells[24] / 8, 0);
 }
 
@@ -119,16 +124,16 @@ static void cubes(void)
 {
     site *s = open_site("cubes:3", 1, "best");
     int cells[48];
-    CU_ASSERT_FATAL(pod_placer_find(s->p, &s->o, 4, NULL, cells));
+    CU_ASSERT_FATAL(find(s, 4, cells));
     take(s, cells, 4);
-    CU_ASSERT_FATAL(pod_placer_find(s->p, &s->o, 32, NULL, cells));
+    CU_ASSERT_FATAL(find(s, 32, cells));
     CU_ASSERT_EQUAL(cells[0] / 16, 1);
     CU_ASSERT_EQUAL(cells[16] / 16, 2);
-    CU_ASSERT(!pod_placer_find(s->p, &s->o, 48, NULL, cells));
-    CU_ASSERT_FATAL(pod_placer_find(s->p, &s->o, 8, NULL, cells));
+    CU_ASSERT(!find(s, 48, cells));
+    CU_ASSERT_FATAL(find(s, 8, cells));
     CU_ASSERT_EQUAL(cells[0] / 16, 0);
     take(s, cells, 8);
-    CU_ASSERT_FATAL(pod_placer_find(s->p, &s->o, 8, NULL, cells)); /* 4 left there are too few */
+    CU_ASSERT_FATAL(find(s, 8, cells)); /* 4 left there are too few */
     CU_ASSERT_EQUAL(cells[0] / 16, 1);
 }
 
@@ -138,27 +143,68 @@ static void grids(void)
 {
     int cells[16];
     site *s = open_site("mesh:8x8", 1, "first"); /* 4x4 hosts */
-    CU_ASSERT_FATAL(pod_placer_find(s->p, &s->o, 4, NULL, cells));
+    CU_ASSERT_FATAL(find(s, 4, cells));
     CU_ASSERT_EQUAL(cells[3], find_cell(s, 1, 1));
     take(s, (int[]){find_cell(s, 1, 1), find_cell(s, 2, 2)}, 2);
-    CU_ASSERT(pod_placer_find(s->p, &s->o, 4, NULL, cells)); /* 2x2 at (2, 0) */
+    CU_ASSERT(find(s, 4, cells)); /* 2x2 at (2, 0) */
     CU_ASSERT_EQUAL(cells[0], find_cell(s, 2, 0));
-    CU_ASSERT(!pod_placer_find(s->p, &s->o, 8, NULL, cells));
+    CU_ASSERT(!find(s, 8, cells));
     /* Best fit goes into the corner beside what is taken. */
     s = open_site("mesh:8x8", 1, "best");
     take(s, (int[]){0, 1, 4, 5}, 4);
-    CU_ASSERT(pod_placer_find(s->p, &s->o, 4, NULL, cells));
+    CU_ASSERT(find(s, 4, cells));
     CU_ASSERT_EQUAL(cells[0], find_cell(s, 2, 0));
     /* A torus has boxes across its edge; buddies do not use them. */
     s = open_site("torus:8x8", 1, "first");
     for (int y = 0; y < 4; y++) take(s, (int[]){find_cell(s, 1, y), find_cell(s, 2, y)}, 2);
-    CU_ASSERT_FATAL(pod_placer_find(s->p, &s->o, 8, NULL, cells));
+    CU_ASSERT_FATAL(find(s, 8, cells));
     CU_ASSERT_EQUAL(cells[0] % 4, 3);
     CU_ASSERT_EQUAL(cells[1] % 4, 0);
     s = open_site("torus:8x8", 1, "buddy");
     take(s, (int[]){0}, 1);
-    CU_ASSERT_FATAL(pod_placer_find(s->p, &s->o, 4, NULL, cells));
+    CU_ASSERT_FATAL(find(s, 4, cells));
     CU_ASSERT_EQUAL(cells[0], find_cell(s, 2, 0));
+}
+
+/* A shape is one in any orientation: what is free is 1x4 hosts of a mesh of 4x4, and no 2x2. */
+static void shapes(void)
+{
+    static const struct {
+        const char *pod;
+        pod_slice_shape shape;
+        int cells;
+    } cases[] = {
+        {"tpu-v4", {{4, 4, 8}}, 32},  {"tpu-v4", {{8, 4, 4}}, 32},  {"tpu-v4", {{4, 4, 256}}, 1024},
+        {"tpu-v4", {{4, 4, 260}}, 0}, {"tpu-v4", {{2, 2, 4}}, 4},   {"tpu-v4", {{4, 4, 1}}, 4},
+        {"tpu-v4", {{1, 2, 2}}, 1},   {"tpu-v4", {{2, 2, 8}}, 0},   {"tpu-v4", {{1, 1, 4}}, 0},
+        {"tpu-v4", {{3, 5, 1}}, 0},   {"tpu-v3", {{16, 8, 1}}, 32}, {"tpu-v3", {{64, 2, 1}}, 0},
+        {"tpu-v3", {{32, 2, 1}}, 16}, {"tpu-v3", {{4, 4, 4}}, 0},   {"pool:64", {{4, 4, 1}}, 0},
+    };
+    char text[POD_SLICE_SHAPE_BYTES];
+    int cells[64];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const site *s = open_site(cases[i].pod, 1, "first");
+        const int n = pod_placer_cells_of(s->p, &cases[i].shape);
+        POD_CHECK(n == cases[i].cells, "case %d: %d cells, want %d", (int)i, n, cases[i].cells);
+    }
+    site *s = open_site("mesh:8x8", 1, "first");
+    for (int y = 0; y < 4; y++)
+        for (int x = 0; x < 3; x++) pod_occupancy_set(&s->o, find_cell(s, x, y), true);
+    const pod_slice line = {4, {{8, 2, 1}}}, square = {4, {{4, 4, 1}}};
+    CU_ASSERT(!pod_placer_find(s->p, &s->o, square, NULL, cells));
+    CU_ASSERT_FATAL(pod_placer_find(s->p, &s->o, line, NULL, cells));
+    CU_ASSERT_EQUAL(cells[3], find_cell(s, 3, 3));
+    pod_slice_shape got = pod_topology_shape_of(&s->t, cells, 4);
+    CU_ASSERT_STRING_EQUAL(pod_slice_shape_print(&s->t, &got, text), "2x8");
+    s = open_site("torus:8x8", 1, "first"); /* across the edge */
+    got = pod_topology_shape_of(&s->t, (int[]){3, 0, 7, 4}, 4);
+    CU_ASSERT_STRING_EQUAL(pod_slice_shape_print(&s->t, &got, text), "4x4");
+    s = open_site("cubes:8", 1, "best");
+    CU_ASSERT(pod_topology_shape_for(&s->t, 128, &got));
+    CU_ASSERT_STRING_EQUAL(pod_slice_shape_print(&s->t, &got, text), "8x8x8");
+    CU_ASSERT_FATAL(pod_placer_find(s->p, &s->o, (pod_slice){4, {{2, 2, 4}}}, NULL, cells));
+    got = pod_topology_shape_of(&s->t, cells, 4);
+    CU_ASSERT_STRING_EQUAL(pod_slice_shape_print(&s->t, &got, text), "2x2x4");
 }
 
 /* MFP leaves the largest box whole: of a mesh with one free row apart it takes that. */
@@ -167,11 +213,11 @@ static void maximal_free_partition(void)
     int cells[16];
     site *s = open_site("mesh:8x8", 1, "mfp");
     for (int x = 0; x < 4; x++) take(s, (int[]){find_cell(s, x, 1)}, 1);
-    CU_ASSERT_FATAL(pod_placer_find(s->p, &s->o, 2, NULL, cells));
+    CU_ASSERT_FATAL(find(s, 2, cells));
     CU_ASSERT_EQUAL(cells[0] / 4, 0);
     site *f = open_site("mesh:8x8", 1, "first");
     take(f, (int[]){0, 1, 2, 3, 4, 5, 6, 7}, 8);
-    CU_ASSERT_FATAL(pod_placer_find(f->p, &f->o, 8, NULL, cells));
+    CU_ASSERT_FATAL(find(f, 8, cells));
 }
 
 /* ---- against brute force: what is found is free, of one pod, a box; and found iff there is one --- */
@@ -235,7 +281,7 @@ static void against_brute_force(void)
             if (pod_rng_below(&r, 10) < share) pod_occupancy_set(&s->o, c, true);
         const int n = pod_placer_cells_for(
             s->p, 4 * (1 + (int64_t)pod_rng_below(&r, (uint64_t)s->t.n_cells)));
-        const bool found = pod_placer_find(s->p, &s->o, n, NULL, cells);
+        const bool found = find(s, n, cells);
         POD_CHECK(found == has_box(s, n), "%s %s, case %d: %d cells %sfound", pods[i % 3],
                   how[i / 3 % 3], i, n, found ? "" : "not ");
         bool is_free = true;
@@ -246,5 +292,6 @@ static void against_brute_force(void)
 
 POD_TEST_SUITE_WITH("runtime.fleet_place", open_arena, close_arena, {"topologies", topologies},
                     {"sizes", sizes}, {"boxes", boxes}, {"nodes", nodes}, {"cubes", cubes},
-                    {"grids", grids}, {"maximal free partition", maximal_free_partition},
+                    {"grids", grids}, {"shapes", shapes},
+                    {"maximal free partition", maximal_free_partition},
                     {"against brute force", against_brute_force});
