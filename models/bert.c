@@ -4,8 +4,6 @@
  * transform on the masked tokens, whose projection is the word embeddings' own table. Variables have
  * the names of the original; the next-sentence head has a kernel
  * and a bias like other layers. */
-#include <inttypes.h>
-
 #include "models/language_parts.h"
 
 static const float EPSILON = 1e-12f;
@@ -134,12 +132,7 @@ pod_language_out pod__bert(pod_graph *g, const pod_language_size *size, const po
                     .in = in,
                     .n = dim[0],
                     .s = dim[1]};
-    if (b.s > size->positions) {
-        pod_graph_fail(g, POD_E_INVALID,
-                       "sequences of %" PRId64 " tokens, but the model has %" PRId64 " positions",
-                       b.s, size->positions);
-        return out;
-    }
+    pod__check_positions(g, size, b.s);
     pod_scope_begin(g, "bert");
     pod_scope_begin(g, "embeddings");
     pod_value table =

@@ -1,10 +1,19 @@
 #include "models/language_parts.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 pod_value pod__gelu_tanh(pod_graph *g, pod_value x) { return pod_gelu(g, x, POD_GELU_TANH); }
 
 pod_value pod__gelu_erf(pod_graph *g, pod_value x) { return pod_gelu(g, x, POD_GELU_ERF); }
+
+void pod__check_positions(pod_graph *g, const pod_language_size *size, int64_t seq_len)
+{
+    if (seq_len > size->positions)
+        pod_graph_fail(g, POD_E_INVALID,
+                       "sequences of %" PRId64 " tokens, but the model has %" PRId64 " positions",
+                       seq_len, size->positions);
+}
 
 pod_value pod__kernel(pod_graph *g, const char *name, pod_shape shape)
 {

@@ -33,6 +33,9 @@ typedef struct pod__blocks {
 pod_value pod__gelu_tanh(pod_graph *g, pod_value x); /* activations */
 pod_value pod__gelu_erf(pod_graph *g, pod_value x);
 
+/* Fails the graph, naming both, if sequences are longer than the model's positions. */
+void pod__check_positions(pod_graph *g, const pod_language_size *size, int64_t seq_len);
+
 /* Adds a weight that starts normal with deviation 0.02, cut at two deviations. */
 pod_value pod__kernel(pod_graph *g, const char *name, pod_shape shape);
 

@@ -3,92 +3,32 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/base/cpu.h"
-#include "kernels/base/hash.h"
 #include "kernels/base/rng.h"
 #include "kernels/embed/embed.h"
-#include "models/language.h"
-#include "runtime/ops/op.h"
-#include "tests/harness/harness.h"
-#include "tests/harness/interp.h"
+#include "tests/unit/models/language_net.h"
 
 enum { N = 3, S = 5, T = 4, V = 29, LAYERS = 2, HIDDEN = 32, INNER = 64 };
 static const pod_language_size small = {LAYERS, HIDDEN, 4, INNER, 0};
 
-static pod_value ints(pod_graph *g, const char *name, int n_dims, const int64_t dim[])
-{
-    return pod_input(g, name, pod_type_of(POD_I32, n_dims, dim), 0);
-}
-
 static pod_language_in inputs(pod_graph *g, int64_t n, int64_t s, int64_t t)
 {
     const int64_t source[] = {n, s}, target[] = {n, t};
-    return (pod_language_in){.ids = ints(g, "source", 2, source),
-                             .lengths = ints(g, "source_lengths", 1, &n),
-                             .target = ints(g, "target", 2, target),
-                             .target_lengths = ints(g, "target_lengths", 1, &n)};
-}
-
-static pod_language_args args_of(int64_t n_tokens)
-{
-    return (pod_language_args){.n_tokens = n_tokens, .travel = POD_F32, .dropout = -1};
+    return (pod_language_in){.ids = net_ints(g, "source", 2, source),
+                             .lengths = net_ints(g, "source_lengths", 1, &n),
+                             .target = net_ints(g, "target", 2, target),
+                             .target_lengths = net_ints(g, "target_lengths", 1, &n)};
 }
 
 static const pod_language *model(void) { return pod_language_find("transformer-base"); }
 
-static pod_graph *graph(void)
-{
-    pod_graph *g = NULL;
-    POD_NEED_OK(pod_graph_create(pod_test_arena(), &g));
-    return g;
-}
-
-/* As the store begins; the same numbers for the same name, so that programs of one network agree. */
-static void fill_weights(pod_interp *it, const pod_graph *g)
-{
-    for (int i = 0; i < pod_graph_n_variables(g); i++) {
-        const pod_variable_info *v = pod_graph_variable(g, i);
-        const float scale = v->init.scale;
-        float *x = pod_interp_data(it, v->value);
-        pod_rng r = pod_rng_at(pod_hash_text(POD_HASH_START, v->name),
-                               (pod_place){.stream = POD_STREAM_TEST});
-        for (int64_t k = 0; k < pod_shape_count(&pod_graph_type(g, v->value)->shape); k++)
-            x[k] = v->init.kind == POD_INIT_NORMAL    ? scale * pod_rng_normal(&r)
-                   : v->init.kind == POD_INIT_UNIFORM ? scale * (2 * pod_rng_uniform(&r) - 1)
-                   : v->init.kind == POD_INIT_ONE     ? 1
-                                                      : 0;
-    }
-}
-
-static void put(pod_interp *it, pod_value v, int64_t count, const int32_t x[])
-{
-    memcpy(pod_interp_data(it, v), x, sizeof *x * (size_t)count);
-}
-
 /* ---- sizes --------------------------------------------------------------------------------- */
 
-typedef struct sizes {
-    int64_t parameters;
-    double macs;
-} sizes;
-
-static sizes sizes_of(const pod_language *m, int64_t n, int64_t s, int64_t t)
+static net_sizes sizes_of(const pod_language *m, int64_t n, int64_t s, int64_t t)
 {
-    pod_graph *g = graph();
-    const pod_language_args args = args_of(m->n_tokens);
+    pod_graph *g = net_graph();
+    const pod_language_args args = net_args(m->n_tokens);
     const pod_language_in in = inputs(g, n, s, t);
-    const pod_language_out y = m->build(g, &m->size, &in, &args);
-    pod_vocab_sums sums;
-    pod_value answers = ints(g, "answers", 2, (const int64_t[]){n, t});
-    pod_value weights = pod_input(g, "weights", pod_type_of(POD_F32, 2, (int64_t[]){n, t}), 0);
-    pod_vocab_head(g, y.hidden, y.table, y.bias, answers, weights, 0, &sums);
-    POD_CHECK_OK(pod_graph_finish(g));
-    sizes z = {0};
-    for (int i = 0; i < pod_graph_n_variables(g); i++)
-        z.parameters += pod_shape_count(&pod_graph_type(g, pod_graph_variable(g, i)->value)->shape);
-    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++)
-        z.macs += pod_op_cost_in(g, pod_graph_node(g, i)).matrix_flops / 2;
-    return z;
+    return net_sizes_of(g, m->build(g, &m->size, &in, &args), n, t);
 }
 
 /* Vaswani et al. 2017, table 3, with 33,708 tokens as MLPerf has them. Multiply-adds: of a token in
@@ -105,7 +45,7 @@ static void sizes_are_as_published(void)
         const pod_language *m = pod_language_find(rows[i].name);
         const double h = (double)m->size.hidden, f = (double)m->size.inner;
         const double s = SOURCE, t = TARGET, v = (double)m->n_tokens;
-        const sizes got = sizes_of(m, SENTENCES, SOURCE, TARGET);
+        const net_sizes got = sizes_of(m, SENTENCES, SOURCE, TARGET);
         const double encoder = s * (4 * h * h + 2 * h * f) + 2 * s * s * h;
         const double decoder = t * (6 * h * h + 2 * h * f) + s * 2 * h * h + 2 * t * (t + s) * h;
         const double want = SENTENCES * ((double)m->size.layers * (encoder + decoder) + t * h * v);
@@ -125,20 +65,15 @@ typedef struct whole {
     int64_t n;
 } whole;
 
-static void close_interp(void *it) { pod_interp_destroy(it); }
-
 static whole open_whole(const pod_language_size *size, int64_t n, int64_t t, int64_t n_tokens)
 {
-    whole w = {.g = graph(), .n = n};
-    const pod_language_args args = args_of(n_tokens);
+    whole w = {.g = net_graph(), .n = n};
+    const pod_language_args args = net_args(n_tokens);
     w.in = inputs(w.g, n, S, t);
     const pod_language_out y = model()->build(w.g, size, &w.in, &args);
     w.logits = pod_matmul(w.g, pod_reshape(w.g, y.hidden, (pod_shape){2, {n * t, size->hidden}}),
                           y.table, (pod_matmul_attr){.trans_b = true, .c_dtype = POD_F32});
-    POD_CHECK_OK(pod_graph_finish(w.g));
-    POD_NEED_OK(pod_interp_create(w.g, pod_cpu_features(), &w.it));
-    pod_test_at_end(close_interp, w.it);
-    fill_weights(w.it, w.g);
+    w.it = net_open(w.g);
     return w;
 }
 
@@ -150,10 +85,10 @@ static const int32_t target_lengths[N] = {4, 4, 4};
 /* Copies the logits (N T, V) of these sentences. */
 static void run_whole(const whole *w, const int32_t from[], const int32_t to[], float logits[])
 {
-    put(w->it, w->in.ids, N * S, from);
-    put(w->it, w->in.lengths, N, source_lengths);
-    put(w->it, w->in.target, N * T, to);
-    put(w->it, w->in.target_lengths, N, target_lengths);
+    net_put(w->it, w->in.ids, N * S, from);
+    net_put(w->it, w->in.lengths, N, source_lengths);
+    net_put(w->it, w->in.target, N * T, to);
+    net_put(w->it, w->in.target_lengths, N, target_lengths);
     pod_interp_run(w->it, -1);
     memcpy(logits, pod_interp_data(w->it, w->logits), sizeof *logits * N * T * V);
 }
@@ -245,40 +180,34 @@ static void open_search(searching *s)
 {
     const int64_t n = N, hypotheses[] = {N, B}, seen[] = {N, S, HIDDEN},
                   so_far[] = {N, B, T, HIDDEN};
-    const pod_language_args args = args_of(V);
-    pod_graph *g = graph();
+    const pod_language_args args = net_args(V);
+    pod_graph *g = net_graph();
     s->in = inputs(g, N, S, T);
     model()->search->encode(g, &small, &s->in, &args, s->encoded);
-    POD_CHECK_OK(pod_graph_finish(g));
-    POD_NEED_OK(pod_interp_create(g, pod_cpu_features(), &s->encoder));
-    pod_test_at_end(close_interp, s->encoder);
-    fill_weights(s->encoder, g);
+    s->encoder = net_open(g);
 
-    g = graph();
+    g = net_graph();
     for (int i = 0; i < SIDES; i++) {
         s->source[i] = floats(g, "source", i, 3, seen);
         s->earlier[i] = floats(g, "earlier", i, 4, so_far);
     }
-    s->step = (pod_language_step){.token = ints(g, "token", 2, hypotheses),
-                                  .count = ints(g, "count", 2, hypotheses),
-                                  .lengths = ints(g, "lengths", 1, &n),
+    s->step = (pod_language_step){.token = net_ints(g, "token", 2, hypotheses),
+                                  .count = net_ints(g, "count", 2, hypotheses),
+                                  .lengths = net_ints(g, "lengths", 1, &n),
                                   .source = s->source,
                                   .earlier = s->earlier};
     s->logits = model()->search->step(g, &small, &s->step, &args, s->rows);
     pod_output(g, "logits", s->logits);
     for (int i = 0; i < SIDES; i++) pod_output(g, pod_test_text("rows%d", i), s->rows[i]);
-    POD_CHECK_OK(pod_graph_finish(g));
-    POD_NEED_OK(pod_interp_create(g, pod_cpu_features(), &s->it));
-    pod_test_at_end(close_interp, s->it);
-    fill_weights(s->it, g);
+    s->it = net_open(g);
 }
 
 static void run_encoder(const searching *s)
 {
-    put(s->encoder, s->in.ids, N * S, source);
-    put(s->encoder, s->in.lengths, N, source_lengths);
+    net_put(s->encoder, s->in.ids, N * S, source);
+    net_put(s->encoder, s->in.lengths, N, source_lengths);
     pod_interp_run(s->encoder, -1);
-    put(s->it, s->step.lengths, N, source_lengths);
+    net_put(s->it, s->step.lengths, N, source_lengths);
     for (int i = 0; i < SIDES; i++)
         memcpy(pod_interp_data(s->it, s->source[i]), pod_interp_data(s->encoder, s->encoded[i]),
                sizeof(float) * N * S * HIDDEN);
@@ -288,8 +217,8 @@ static void run_encoder(const searching *s)
 static void run_step(const searching *s, int t, const int32_t token[N * B])
 {
     const int32_t count[N * B] = {t + 1, t + 1, t + 1, t + 1, t + 1, t + 1};
-    put(s->it, s->step.token, N * B, token);
-    put(s->it, s->step.count, N * B, count);
+    net_put(s->it, s->step.token, N * B, token);
+    net_put(s->it, s->step.count, N * B, count);
     pod_interp_run(s->it, -1);
     for (int i = 0; i < SIDES; i++)
         for (int h = 0; h < N * B; h++)
