@@ -19,6 +19,7 @@
 
 static const float rate = 0.01f, momentum = 0.9f, decay = 1e-4f, eps = 1e-5f;
 static const pod_rmsprop_attr rmsprop = {0.9f, 0.9f, 1e-3f, 1e-5f};
+static const pod_drop drop_tenth = {1, 0.1f, false};
 static const pod_adam_attr adam = {0.9f, 0.999f, 0.5f, 0.5f, 1e-6f, 0.01f};
 
 static float sum_sq_wide(const pod_reduce *k, const pod_vector_args *a)

@@ -1,5 +1,5 @@
 /* Sigmoid, swish and gates, for squeeze-and-excite blocks (Hu et al. 2018; Ramachandran et al.
- * 2017).
+ * 2017), and dropout.
  *
  * `t` is the element type of activations, POD_F32 or POD_BF16. Gates, results of sigmoid, and
  * arithmetic are float32. The sigmoid has a relative error of at most 2^-20, in a swish that is
@@ -8,10 +8,18 @@
 #ifndef MINIPOD_KERNELS_GATE_GATE_H
 #define MINIPOD_KERNELS_GATE_GATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernels/base/cpu.h"
 #include "kernels/base/dtype.h"
+
+typedef struct
+    pod_drop { /* what is left out; the draws are other numbers for each sample and step */
+    uint32_t layer;
+    float rate; /* in [0, 1) */
+    bool by_sample;
+} pod_drop;
 
 typedef struct pod_gate {
     const char *name;
@@ -35,6 +43,12 @@ typedef struct pod_gate {
      * (simd/loop.h) before it is added to a double. */
     void (*sums)(int64_t n, int64_t rows, int64_t c, pod_dtype t, const void *x, const void *y,
                  float *sum);
+    /* y[n,i] = x[n,i] g, i < c. g is 1 / (1 - rate), or 0 where the number of n and i is below the
+     * rate: the upper 24 bits of word i mod 4 of Philox, over 2^24, under the key (draws[n], layer)
+     * and the counter (i / 4, 0, 0, POD_STREAM_DROPOUT) (Srivastava et al. 2014). by_sample: the
+     * number of n and 0 counts for all i (stochastic depth, Huang et al. 2016). */
+    void (*drop)(int64_t n, int64_t c, pod_dtype t, const pod_drop *how, const int32_t *draws,
+                 const void *x, void *y);
 } pod_gate;
 
 /* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/base/element.h"
+#include "kernels/base/rng.h"
 #include "kernels/base/sets.h"
 #include "kernels/gate/gate.h"
 
@@ -66,8 +67,22 @@ static void gate_sums(int64_t n, int64_t rows, int64_t c, pod_dtype t, const voi
         }
 }
 
+static void gate_drop(int64_t n, int64_t c, pod_dtype t, const pod_drop *how, const int32_t *draws,
+                      const void *x, void *y)
+{
+    for (int64_t i = 0; i < n * c; i++) {
+        const int64_t of_sample = how->by_sample ? 0 : i % c;
+        const uint32_t key[2] = {(uint32_t)draws[i / c], how->layer};
+        const uint32_t counter[4] = {(uint32_t)(of_sample / 4), 0, 0, POD_STREAM_DROPOUT};
+        uint32_t word[4];
+        pod_philox(key, counter, word);
+        const bool is_kept = (float)(word[of_sample % 4] >> 8) * 0x1p-24f >= how->rate;
+        pod_element_put(t, y, i, pod_element_get(t, x, i) * (is_kept ? 1 / (1 - how->rate) : 0));
+    }
+}
+
 const pod_gate pod__gate_ref = {
     "ref",           0,          gate_sigmoid,   gate_sigmoid_grad, gate_swish,
-    gate_swish_grad, gate_scale, gate_mean_grad, gate_sums};
+    gate_swish_grad, gate_scale, gate_mean_grad, gate_sums,         gate_drop};
 
 POD_SETS_BF16(gate)

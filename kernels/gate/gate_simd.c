@@ -1,5 +1,7 @@
 /* Sigmoid, swish and gates in vectors, compiled once for each instruction set. */
 #include "kernels/base/element.h"
+#include "kernels/base/rng.h"
+#include "kernels/base/simd/philox.h"
 #include "kernels/base/simd/simd.h"
 #include "kernels/gate/gate.h"
 
@@ -182,5 +184,53 @@ static void gate_sums(int64_t n, int64_t rows, int64_t c, pod_dtype t, const voi
     POD_TYPED(t, sums_as(n, rows, c, T, x, y, sum));
 }
 
-const pod_gate POD_ISA(pod__gate) = {POD_ISA_SET,     gate_sigmoid, gate_sigmoid_grad, gate_swish,
-                                     gate_swish_grad, gate_scale,   gate_mean_grad,    gate_sums};
+/* ---- dropout ------------------------------------------------------------------------------- */
+
+POD_INLINE void drop_row(const uint32_t key[2], float rate, int64_t c, pod_dtype t, const void *x,
+                         void *y, int64_t at)
+{
+    const pod_vec least = pod_vec_all(rate * 0x1p24f), zero = pod_vec_all(0);
+    const pod_vec kept = pod_vec_all(1 / (1 - rate));
+    POD_VEC_EACH(4 * POD_VEC_LANES, c, i, count, {
+        pod_vec number[4];
+        pod_vec_philox(key, (uint32_t)(i / 4), 0, 0, POD_STREAM_DROPOUT, number);
+        for (int k = 0; k * POD_VEC_LANES < count; k++) {
+            const int left = count - k * POD_VEC_LANES;
+            const int n = left < POD_VEC_LANES ? left : POD_VEC_LANES;
+            const int64_t from = at + i + k * POD_VEC_LANES;
+            const pod_vec gate = pod_vec_select(pod_vec_gt(least, number[k]), zero, kept);
+            pod_vec_store(t, y, from, n, pod_vec_mul(pod_vec_load(t, x, from, n), gate));
+        }
+    });
+}
+
+POD_INLINE void drop_as(int64_t n, int64_t c, pod_dtype t, const pod_drop *how,
+                        const int32_t *draws, const void *x, void *y)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const uint32_t key[2] = {(uint32_t)draws[i], how->layer};
+        if (!how->by_sample) {
+            drop_row(key, how->rate, c, t, x, y, i * c);
+            continue;
+        }
+        const uint32_t counter[4] = {0, 0, 0, POD_STREAM_DROPOUT};
+        uint32_t word[4];
+        pod_philox(key, counter, word);
+        const bool is_kept = (float)(word[0] >> 8) * 0x1p-24f >= how->rate;
+        const pod_vec2 gate = pod_vec2_all(is_kept ? 1 / (1 - how->rate) : 0);
+        POD_VEC_EACH(POD_VEC2_LANES, c, j, k, {
+            pod_vec2_store(t, y, i * c + j, k,
+                           pod_vec2_mul(pod_vec2_load(t, x, i * c + j, k), gate));
+        });
+    }
+}
+
+static void gate_drop(int64_t n, int64_t c, pod_dtype t, const pod_drop *how, const int32_t *draws,
+                      const void *x, void *y)
+{
+    POD_TYPED(t, drop_as(n, c, T, how, draws, x, y));
+}
+
+const pod_gate POD_ISA(pod__gate) = {POD_ISA_SET,    gate_sigmoid,    gate_sigmoid_grad,
+                                     gate_swish,     gate_swish_grad, gate_scale,
+                                     gate_mean_grad, gate_sums,       gate_drop};

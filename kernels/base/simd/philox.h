@@ -1,9 +1,9 @@
-/* Philox4x32-10 (kernels/base/rng.h) for LANES consecutive counters at a time. Included after the
- * header of an instruction set. */
+/* Philox4x32-10 (kernels/base/rng.h) for LANES consecutive counters at a time. */
 #ifndef MINIPOD_KERNELS_BASE_SIMD_PHILOX_H
 #define MINIPOD_KERNELS_BASE_SIMD_PHILOX_H
 
 #include "kernels/base/arith.h"
+#include "kernels/base/simd/simd.h"
 
 #ifdef POD_SIMD
 

@@ -1,15 +1,16 @@
-/* drop_mask: draws (N), int32 -> gates (N, C), float32: 0 with probability `rate`, else
- * 1 / (1 - rate), for each element (Srivastava et al. 2014) or for a sample as a whole (Huang et
- * al. 2016, stochastic depth).
+/* drop: x (N, ...), draws (N), int32 -> y: each element, or each sample as a whole, is 0 with
+ * probability `rate`, else x / (1 - rate) (kernels/gate/gate.h).
  *
  * draws are random numbers of the host, another one for each sample and step; with the layer, they
- * are the key of what is drawn here, so that no result depends on which core a sample is on. */
+ * are the key of what is drawn here, so that no result depends on which core a sample is on. The
+ * gradient draws again instead of keeping what was drawn. */
 #include "kernels/base/hash.h"
-#include "kernels/base/rng.h"
+#include "kernels/gate/gate.h"
 #include "runtime/ops/op_common.h"
 
 typedef struct drop_attr {
-    int64_t n, c; /* n: of a core's samples, known when lowered */
+    int64_t n, c; /* of a core: samples, elements of each; known when lowered */
+    int32_t dtype, set;
     uint32_t layer;
     float rate;
     int64_t by_sample;
@@ -17,54 +18,61 @@ typedef struct drop_attr {
 
 static pod_status drop_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
 {
-    (void)n_in;
-    const drop_attr *a = n->attr;
-    POD_TRY(pod__want_dtype("the draws", &in[0], 1u << POD_I32));
-    POD_TRY(pod__want_dims("the draws", &in[0], 1));
-    out[0] = pod_type_of(POD_F32, 2, (const int64_t[]){in[0].shape.dim[0], a->c});
-    out[0].split[0] = in[0].split[0];
+    (void)n, (void)n_in;
+    POD_TRY(pod__want_dtype("x", &in[0], POD__FLOATS));
+    POD_TRY(pod__want_only_rows_split("x", &in[0]));
+    POD_TRY(pod__want_no_parts("x", &in[0]));
+    pod_type want = in[0];
+    want.dtype = POD_I32;
+    want.shape.n_dims = 1;
+    POD_TRY(pod__want_alike("the draws", &in[1], "samples of x", &want));
+    out[0] = in[0];
     return POD_OK;
 }
-
-/* Keeps an element if a number of 24 bits, uniform in [0, 1), is at least the rate. */
-static bool is_kept(uint32_t word, float rate) { return (float)(word >> 8) * 0x1p-24f >= rate; }
 
 static void drop_run(const void *attr, const void *const in[], void *const out[], void *scratch)
 {
     (void)scratch;
-    enum { WORDS = 4 };
     const drop_attr *a = attr;
-    const int32_t *draw = in[0];
-    const float kept = 1 / (1 - a->rate);
-    float *gate = out[0];
-    for (int64_t i = 0; i < a->n; i++, gate += a->c) {
-        const uint32_t key[2] = {(uint32_t)draw[i], a->layer};
-        uint32_t word[WORDS];
-        for (int64_t j = 0; j < a->c; j += WORDS) {
-            const uint32_t counter[4] = {(uint32_t)(j / WORDS), 0, 0, POD_STREAM_DROPOUT};
-            const int64_t n = a->c - j < WORDS ? a->c - j : WORDS;
-            if (j == 0 || !a->by_sample) pod_philox(key, counter, word);
-            for (int64_t k = 0; k < n; k++)
-                gate[j + k] = is_kept(word[a->by_sample ? 0 : k], a->rate) ? kept : 0;
-        }
-    }
+    const pod_drop how = {a->layer, a->rate, a->by_sample != 0};
+    pod__gate_at(a->set)->drop(a->n, a->c, (pod_dtype)a->dtype, &how, in[1], in[0], out[0]);
 }
 
 static pod_status drop_lower(const pod_lower_args *args, pod_lowering *l)
 {
     drop_attr run = *(const drop_attr *)args->node->attr;
-    run.n = args->in_local[0].dim[0];
-    return pod__lower(args, drop_run, "plain", &run, sizeof run, l);
+    const pod_shape *x = &args->in_local[0];
+    run.n = x->dim[0];
+    run.c = run.n > 0 ? pod_shape_count(x) / run.n : 0;
+    run.dtype = (int32_t)args->in[0].dtype;
+    run.set = pod__gate_pick(args->target->cpu);
+    POD_TRY(pod__lower(args, drop_run, pod__gate_at(run.set)->name, &run, sizeof run, l));
+    l->in_place[0] = 0;
+    return POD_OK;
 }
 
-const pod_op pod__op_drop_mask = {.name = "drop_mask",
-                                  .sweep = POD_SWEEP_EACH,
-                                  .n_in = 1,
-                                  .n_out = 1,
-                                  .is_cheap = true,
-                                  .infer = drop_infer,
-                                  .ops_each = 1,
-                                  .lower = drop_lower};
+static pod_value drop_as(pod_graph *g, const drop_attr *a, pod_value x, pod_value draws)
+{
+    return pod_op_add1(g, &pod__op_drop, a, sizeof *a, (const pod_value[]){x, draws}, 2);
+}
+
+static void drop_grad_of(pod_graph *g, const pod_node *n, const pod_value d_out[],
+                         const bool need[], pod_value d_in[])
+{
+    const pod_value dy = pod_cast(g, d_out[0], pod_graph_type(g, n->in[0])->dtype);
+    if (need[0]) d_in[0] = drop_as(g, n->attr, dy, n->in[1]);
+}
+
+const pod_op pod__op_drop = {.name = "drop",
+                             .sweep = POD_SWEEP_EACH,
+                             .by_sample = "ss>s",
+                             .n_in = 2,
+                             .n_out = 1,
+                             .is_cheap = true,
+                             .infer = drop_infer,
+                             .grad = drop_grad_of,
+                             .ops_each = 1,
+                             .lower = drop_lower};
 
 static pod_value drop(pod_graph *g, pod_value x, pod_value draws, float rate, bool by_sample)
 {
@@ -73,12 +81,10 @@ static pod_value drop(pod_graph *g, pod_value x, pod_value draws, float rate, bo
         return pod_graph_fail(g, POD_E_INVALID, "drop: a rate of %g, need 0 to below 1",
                               (double)rate);
     if (rate == 0) return x;
-    const pod_shape *s = &pod_graph_type(g, x)->shape;
-    const drop_attr a = {.c = pod__last(s),
-                         .layer = (uint32_t)pod_hash_text(POD_HASH_START, pod_graph_scope(g)),
+    const drop_attr a = {.layer = (uint32_t)pod_hash_text(POD_HASH_START, pod_graph_scope(g)),
                          .rate = rate,
                          .by_sample = by_sample};
-    return pod_gate_by(g, x, pod_op_add1(g, &pod__op_drop_mask, &a, sizeof a, &draws, 1));
+    return drop_as(g, &a, x, draws);
 }
 
 pod_value pod_dropout(pod_graph *g, pod_value x, pod_value draws, float rate)
@@ -90,8 +96,7 @@ pod_value pod_dropout(pod_graph *g, pod_value x, pod_value draws, float rate)
         return pod_graph_fail(g, POD_E_SHAPE, "dropout: draws have %d dimensions, need (N)",
                               of_draws->n_dims);
     const int64_t samples = of_draws->dim[0];
-    if (rate == 0 || (shape.n_dims == 2 && shape.dim[0] == samples))
-        return drop(g, x, draws, rate, false);
+    if (rate == 0 || shape.dim[0] == samples) return drop(g, x, draws, rate, false);
     const pod_shape flat = {2, {samples, pod_shape_count(&shape) / samples}};
     return pod_reshape(g, drop(g, pod_reshape(g, x, flat), draws, rate, false), shape);
 }

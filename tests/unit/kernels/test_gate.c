@@ -1,6 +1,7 @@
 /* Sigmoid, swish and gates: every set against the formulas of the header in double. */
 #include <stdlib.h>
 
+#include "kernels/base/rng.h"
 #include "kernels/base/simd/loop.h"
 #include "kernels/gate/gate.h"
 #include "tests/unit/kernels/kernel_test.h"
@@ -204,5 +205,38 @@ static void test_gates(void)
         }
 }
 
+/* Exactly what the header says, in place too. */
+static void check_drop(const pod_gate *k, int64_t n, int64_t c, pod_dtype t, bool by_sample)
+{
+    const pod_drop how = {77, 0.3f, by_sample};
+    static const int32_t draws[] = {5, -1, 1 << 30, 9};
+    TENSOR x = tensor_random(9, t, n * c), y = tensor_new(t, n * c), want = tensor_new(t, n * c);
+    k->drop(n, c, t, &how, draws, x.data, y.data);
+    for (int64_t i = 0; i < n * c; i++) {
+        const uint32_t key[2] = {(uint32_t)draws[i / c], how.layer};
+        const uint32_t of = by_sample ? 0 : (uint32_t)(i % c);
+        uint32_t word[4];
+        pod_philox(key, (const uint32_t[4]){of / 4, 0, 0, POD_STREAM_DROPOUT}, word);
+        const bool is_left_out = (float)(word[of % 4] >> 8) * 0x1p-24f < how.rate;
+        const float scale = is_left_out ? 0 : 1 / (1 - how.rate);
+        pod_test_put(t, want.data, i, (double)((float)tensor_get(&x, i) * scale));
+    }
+    char name[80];
+    snprintf(name, sizeof name, "%s drop %s (%lld, %lld)%s", k->name, pod_dtype_name(t),
+             (long long)n, (long long)c, by_sample ? " by sample" : "");
+    tensor_check_same(name, &y, &want);
+    k->drop(n, c, t, &how, draws, x.data, x.data);
+    tensor_check_same(name, &x, &want);
+}
+
+static void test_drop(void)
+{
+    static const int64_t widths[] = {1, 3, 4, 31, 32, 33, 64, 100, 1000};
+    EACH_SET(gate, set)
+        for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
+            for (int k = 0; k < 4; k++)
+                check_drop(set, k % 2 ? 4 : 1, widths[i], k % 2 ? POD_BF16 : POD_F32, k >= 2);
+}
+
 POD_TEST_SUITE("gate", {"curves", test_curves}, {"odd values", test_odd_values},
-               {"gates", test_gates});
+               {"gates", test_gates}, {"dropout", test_drop});

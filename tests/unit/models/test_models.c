@@ -165,7 +165,7 @@ static void scaled_by_hand(void)
         CU_ASSERT_EQUAL(n_trained(b.graph), 12233232);
         int n_masks = 0;
         for (int32_t i = 0; i < pod_graph_n_nodes(b.graph); i++)
-            n_masks += strcmp(pod_graph_node(b.graph, i)->op->name, "drop_mask") == 0;
+            n_masks += strcmp(pod_graph_node(b.graph, i)->op->name, "drop") == 0;
         CU_ASSERT_EQUAL(n_masks,
                         train ? 20 : 0); /* 26 units, 7 of them without a shortcut; logits */
     }
@@ -291,7 +291,7 @@ static void efficientnet_starts(void)
     }
 }
 
-typedef struct mask { /* what a drop_mask of a model does to many samples */
+typedef struct mask { /* what a drop of a model does to many samples */
     double rate;
     bool by_sample; /* all channels of a sample together */
 } mask;
@@ -299,24 +299,26 @@ typedef struct mask { /* what a drop_mask of a model does to many samples */
 /* What is kept is made larger by 1 / (1 - rate), from which the rate is known. */
 static mask mask_of(const pod_node *n)
 {
-    enum { N = 256 };
+    enum { N = 256, C = 16 };
     mask m = {.rate = -1, .by_sample = true};
     pod_arena *arena = pod_test_arena();
     pod_graph *g;
     pod_interp *it = NULL;
     POD_CHECK_OK(pod_graph_create(arena, &g));
     const pod_value draws = pod_input(g, "draws", pod_type_of(POD_I32, 1, (int64_t[]){N}), 0);
-    const pod_value gate = pod_op_add1(g, n->op, n->attr, n->attr_bytes, &draws, 1);
+    const pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 2, (int64_t[]){N, C}), 0);
+    const pod_value gate =
+        pod_op_add1(g, n->op, n->attr, n->attr_bytes, (const pod_value[]){x, draws}, 2);
     POD_CHECK_OK(pod_graph_finish(g));
     POD_CHECK_OK(pod_interp_create(g, pod_cpu_features(), &it));
     for (int i = 0; i < N; i++)
         ((int32_t *)pod_interp_data(it, draws))[i] = (int32_t)((uint32_t)i * 747796405u);
+    for (int i = 0; i < N * C; i++) ((float *)pod_interp_data(it, x))[i] = 1;
     pod_interp_run(it, -1);
-    const int64_t c = pod_graph_type(g, gate)->shape.dim[1];
-    for (int64_t i = 0; i < N * c; i++) {
+    for (int64_t i = 0; i < N * C; i++) {
         const double kept = pod_interp_get(it, gate, i);
         if (kept > 0) m.rate = 1 - 1 / kept;
-        m.by_sample &= kept == pod_interp_get(it, gate, i - i % c);
+        m.by_sample &= kept == pod_interp_get(it, gate, i - i % C);
     }
     pod_interp_destroy(it);
     return m;
@@ -345,7 +347,7 @@ static void what_is_left_out(void)
         for (int32_t i = 0; i < pod_graph_n_nodes(b.graph); i++) {
             const pod_node *n = pod_graph_node(b.graph, i);
             int stage, unit;
-            if (strcmp(n->op->name, "drop_mask") != 0) continue;
+            if (strcmp(n->op->name, "drop") != 0) continue;
             const bool of_unit = sscanf(n->label, "stage%d/unit%d", &stage, &unit) == 2;
             CU_ASSERT(of_unit || strcmp(n->label, "logits") == 0);
             const mask m = mask_of(n);
