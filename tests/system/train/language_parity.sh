@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# bert_parity.sh MINIPOD TREE: losses and gradients of BERT's pre-training are those of PyTorch, with
+# language_parity.sh MINIPOD TREE: losses and gradients of BERT's pre-training are those of PyTorch, with
 # micro-steps on two ranks; and those of another precision are told apart. Exit 77: PyTorch or h5py is
 # not here.
 # shellcheck source-path=SCRIPTDIR source=../common.sh
@@ -7,7 +7,7 @@
 python=python3
 "$python" -c 'import importlib.util as u; exit(not (u.find_spec("torch") and u.find_spec("h5py")))' ||
     python=/usr/bin/python3 # Debian's, where another stands before it
-parity=("$python" "$2/bench/peers/bert_parity.py" --minipod "$minipod" --batch 8 --tolerance 1e-5)
+parity=("$python" "$2/bench/peers/language_parity.py" --minipod "$minipod" --batch 8 --tolerance 1e-5)
 
 timeout 100 "${parity[@]}" --ranks 2 -- --accumulate 2 >out 2>err
 case $? in
