@@ -202,8 +202,8 @@ pod_rank_memory pod_planned_rank_memory(const pod_planned *p, const pod_program 
     pod_setup setup = p->setup;
     setup.batch = batch;
     const pod_dataset_info *stored = p->dataset ? &p->dataset->info : &p->data;
-    return pod_rank_memory_of(&setup, p->net.task, stored, stored->n_samples[POD_SPLIT_TEST],
-                              program, NULL);
+    return pod_rank_memory_of(&setup, &p->net, stored, stored->n_samples[POD_SPLIT_TEST], program,
+                              NULL);
 }
 
 const char *pod_planned_source(const pod_planned *p)

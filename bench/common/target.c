@@ -41,19 +41,58 @@ static pod_network_out build_images(const void *ctx, pod_graph *g, const pod_net
                                  choice->model->build(g, choice->model->param, images, &args)};
 }
 
+static pod_language_args language_args(const pod_setup *s, const pod_dataset_info *data,
+                                       pod_value draws)
+{
+    return (pod_language_args){.n_tokens = data->n_tokens,
+                               .travel = s->precision,
+                               .bf16_products = s->bf16_products,
+                               .draws = draws,
+                               .dropout = s->dropout};
+}
+
 static pod_network_out build_language(const void *ctx, pod_graph *g, const pod_network_in *in)
 {
     const pod_network_choice *choice = ctx;
     const pod_setup *s = choice->setup;
     const pod_language *model = choice->language;
     const pod_language_in read = pod_language_read(g);
-    const pod_language_args args = {.n_tokens = in->data->n_tokens,
-                                    .travel = s->precision,
-                                    .bf16_products = s->bf16_products,
-                                    .draws = in->draws,
-                                    .dropout = s->dropout};
+    const pod_language_args args = language_args(s, in->data, in->draws);
     const pod_language_out y = model->build(g, &model->size, &read, &args);
     return (pod_network_out){.hidden = y.hidden, .table = y.table, .bias = y.bias, .next = y.next};
+}
+
+static void encode_language(const void *ctx, pod_graph *g, const pod_network_in *in,
+                            pod_value source[])
+{
+    const pod_network_choice *choice = ctx;
+    const pod_language *model = choice->language;
+    const pod_language_in read = pod_language_read(g);
+    const pod_language_args args = language_args(choice->setup, in->data, in->draws);
+    model->search->encode(g, &model->size, &read, &args, source);
+}
+
+static pod_value step_language(const void *ctx, pod_graph *g, const pod_network_step *in,
+                               pod_value rows[])
+{
+    const pod_network_choice *choice = ctx;
+    const pod_language *model = choice->language;
+    const pod_language_step read = {.token = in->token,
+                                    .count = in->count,
+                                    .lengths = in->lengths,
+                                    .source = in->source,
+                                    .earlier = in->earlier};
+    const pod_language_args args = language_args(choice->setup, in->data, (pod_value){0});
+    return model->search->step(g, &model->size, &read, &args, rows);
+}
+
+static pod_network_search search_of(const pod_language *model)
+{
+    if (!model || !model->search) return (pod_network_search){0};
+    return (pod_network_search){.n_values = (int)(2 * model->size.layers),
+                                .hidden = model->size.hidden,
+                                .encode = encode_language,
+                                .step = step_language};
 }
 
 static pod_status fail_unknown(const char *name)
@@ -95,7 +134,8 @@ pod_status pod_network_choose(pod_setup *s, pod_network_choice *choice, pod_netw
                          .task =
                              model ? &pod_task_image_classification : pod_task_find(language->task),
                          .build = model ? build_images : build_language,
-                         .ctx = choice};
+                         .ctx = choice,
+                         .search = search_of(language)};
     if (!*s->data) s->data = out->task->default_data;
     return POD_OK;
 }

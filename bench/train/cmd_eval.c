@@ -9,6 +9,7 @@
 #include "bench/common/target.h"
 #include "runtime/data/classes.h"
 #include "runtime/data/import/dataset_images.h"
+#include "runtime/search/translator.h"
 #include "runtime/train/eval.h"
 #include "runtime/train/snapshot.h"
 
@@ -26,6 +27,8 @@ typedef struct job {
     const pod_program *program;
     pod_store *store;
     pod_exec *exec;
+    pod_translator *translator; /* NULL: the task has no search */
+    pod_exec *search_exec[POD_SEARCH_N_PROGRAMS];
     pod_samples samples;
     pod_loader *loader;
     pod_predictions *predictions; /* NULL: nobody asked for them */
@@ -64,6 +67,19 @@ static pod_status open_data(job *j)
                                   &j->trained, j->call->log);
 }
 
+static pod_status prepare_search(job *j, const pod_target *host)
+{
+    const pod_translator_args args = {.network = &j->network,
+                                      .setup = &j->setup,
+                                      .data = j->data,
+                                      .samples = &j->samples,
+                                      .target = host,
+                                      .rank = pod_comm_rank(j->call->comm),
+                                      .size = pod_comm_size(j->call->comm)};
+    if (!j->network.task->is_searched) return POD_OK;
+    return pod_translator_create(&args, j->arena, &j->translator);
+}
+
 static pod_status open_own(job *j)
 {
     pod_setup *s = &j->setup;
@@ -78,6 +94,7 @@ static pod_status open_own(job *j)
     POD_TRY(j->network.task->samples(s, j->data, false, j->arena, &j->samples));
     const pod_setup eval = pod_setup_evaluation(s, j->samples.n);
     POD_TRY(pod_network_compile(&j->network, &eval, &seen, false, &host, j->arena, &j->program));
+    POD_TRY(prepare_search(j, &host));
     POD_TRY(pod_store_create(j->program, rank, s->seed, &j->store));
     const pod_loader_options batches = pod_setup_loader(&eval, false, rank, size);
     return pod_loader_open(&j->samples, &batches, &j->loader);
@@ -86,9 +103,29 @@ static pod_status open_own(job *j)
 static pod_status open_predictions(job *j)
 {
     const char *path = pod_config_text(j->config, POD_OPT_PREDICTIONS);
-    if (!*path) return POD_OK;
+    if (!*path || j->translator) return POD_OK; /* translations are written at once */
     return pod_predictions_open(path, j->data, pod_loader_local_batch(j->loader), j->call->comm,
                                 &j->predictions);
+}
+
+static pod_status open_executors(job *j)
+{
+    const pod_program *program[1 + POD_SEARCH_N_PROGRAMS] = {j->program};
+    pod_exec *exec[1 + POD_SEARCH_N_PROGRAMS];
+    const int n = j->translator ? 1 + POD_SEARCH_N_PROGRAMS : 1;
+    for (int i = 1; i < n; i++) program[i] = pod_translator_programs(j->translator)[i - 1];
+    POD_TRY(pod_exec_open_all(program, n, j->store, j->call->comm, j->call->clock, exec));
+    j->exec = exec[0];
+    for (int i = 1; i < n; i++) j->search_exec[i - 1] = exec[i];
+    return POD_OK;
+}
+
+static pod_status translate(job *j)
+{
+    const char *path = pod_config_text(j->config, POD_OPT_PREDICTIONS);
+    if (!j->translator) return POD_OK;
+    POD_TRY(pod_translator_run(j->translator, j->search_exec, j->call->comm, &j->result.metric[0]));
+    return *path ? pod_translator_write(j->translator, path, j->call->comm) : POD_OK;
 }
 
 static pod_status close_predictions(job *j)
@@ -111,12 +148,13 @@ static pod_status evaluate(job *j)
                                       .data_fingerprint = j->data_fingerprint,
                                       .set = pod_setup_seen(&j->setup, &j->data->info)};
     POD_TRY(pod_snapshot_restore(path, &want, false, j->store, comm, j->call->log, NULL, &j->from));
-    POD_TRY(pod_exec_open(j->program, j->store, comm, j->call->clock, &j->exec));
+    POD_TRY(open_executors(j));
     POD_TRY(open_predictions(j));
     pod_time begin = pod_clock_now(&j->call->clock);
     const pod_feed feed = pod_feed_of(j->exec, j->program, j->loader, &j->samples.form);
     POD_TRY(pod_evaluate(j->network.task, &feed, j->samples.n, comm, j->from.step, j->predictions,
                          &j->result));
+    POD_TRY(translate(j));
     if (j->data->is_unlabelled) j->result.loss = j->result.metric[0] = (double)NAN;
     j->seconds = pod_time_seconds(pod_clock_now(&j->call->clock) - begin);
     return close_predictions(j);
@@ -150,6 +188,12 @@ static pod_status print_results(job *j)
                    pod_config_text(c, POD_OPT_RESUME));
     const char *filled = pod_as_trained_print(c, j->arena);
     if (*filled) pod_table_note(r.table, "as it was trained:%s", filled);
+    if (j->translator) {
+        const char *about = pod_search_about(&j->setup, j->arena);
+        if (!about) return POD_E_NOMEM;
+        pod_table_note(r.table, "%s: %s", task->metric[0].name, about);
+        pod_json_text(&r.json, task->metric[0].name, about);
+    }
     pod_json_text(&r.json, "clock", "wall");
     pod_json_text(&r.json, "checkpoint", j->from.folder);
     pod_json_int(&r.json, "step", j->from.step);
@@ -177,6 +221,7 @@ pod_status pod_cmd_eval(pod_call *call, int *exit_code)
             pod_comm_agree(call->comm, pod_comm_rank(call->comm) == 0 ? print_results(&j) : POD_OK);
     pod_predictions_abandon(j.predictions);
     pod_exec_close(j.exec);
+    for (int i = 0; i < POD_SEARCH_N_PROGRAMS; i++) pod_exec_close(j.search_exec[i]);
     pod_loader_close(j.loader);
     pod_store_destroy(j.store);
     pod_dataset_close(j.data);

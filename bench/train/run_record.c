@@ -191,6 +191,10 @@ static void add_metrics(pod_record *q, const pod_run *r)
                         x->evals.n == 1 ? "" : "s");
         note_best(q, r);
     }
+    if (x->searched) {
+        pod_record_text(q, NULL, "  which", x->searched);
+        pod_json_text(&q->json, metric[0].name, x->searched);
+    }
     for (int i = 1; i < r->task->n_metrics; i++) {
         snprintf(key, sizeof key, "eval_%s", metric[i].name);
         pod_record_real(q, key, metric[i].name, "", 4, has_evals ? x->last.metric[i] : unknown);
@@ -300,6 +304,7 @@ static void add_memory(pod_record *q, const pod_run *r)
                     "%.1f",
                     (double)(m->step + m->window) / mib, (double)m->store / mib,
                     (double)m->batches / mib, (double)m->data / mib);
+    if (m->search > 0) pod_record_note(q, ", search %.1f", (double)m->search / mib);
     pod_json_int(j, "memory_bytes_per_core", (int64_t)pod_rank_memory_total(m));
 }
 

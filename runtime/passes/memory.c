@@ -211,6 +211,15 @@ static void place_view(memory *m, const pod_node *n)
     plan->slot_of_value[out.id] = made;
 }
 
+/* Those of the nodes from *next on, before `end`. */
+static void place_views(memory *m, int32_t *next, int32_t end)
+{
+    for (; *next < end; ++*next) {
+        const pod_node *n = pod_graph_node(m->plan->graph, *next);
+        if (n->op->kind == POD_OP_VIEW) place_view(m, n);
+    }
+}
+
 static void place_values(memory *m)
 {
     pod_plan *plan = m->plan;
@@ -222,10 +231,7 @@ static void place_values(memory *m)
         if (item->kind == POD_ITEM_START || item->kind == POD_ITEM_WAIT)
             extend(m, plan->bucket[item->index].slot, i, i);
         if (item->kind != POD_ITEM_NODE) continue;
-        for (; next_node < item->index; next_node++) {
-            const pod_node *n = pod_graph_node(g, next_node);
-            if (n->op->kind == POD_OP_VIEW) place_view(m, n);
-        }
+        place_views(m, &next_node, item->index);
         const pod_node *n = pod_graph_node(g, item->index);
         for (int k = 0; k < n->n_out; k++) place_output(m, n, k, i);
         size_t scratch = plan->lowering[item->index].scratch_bytes;
@@ -236,6 +242,7 @@ static void place_values(memory *m)
                                                               .last = i,
                                                               .type = {.dtype = POD_U8}});
     }
+    place_views(m, &next_node, pod_graph_n_nodes(g)); /* outputs that are views */
 }
 
 typedef struct placed {

@@ -34,8 +34,12 @@ pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
     pod_setup own = *s;
     if (own.label_smoothing < 0) own.label_smoothing = task->label_smoothing;
     POD_TRY(task->check(data));
-    if (!train && s->reads_logits && !task->has_rows)
-        return pod_fail(POD_E_INVALID, "predictions: of image models, found --model %s", net->name);
+    const bool has_rows = !train && s->reads_logits && task->has_rows;
+    if (!train && s->reads_logits && !task->has_rows && !task->is_searched)
+        return pod_fail(POD_E_INVALID,
+                        "predictions: of image models and of translations, found "
+                        "--model %s",
+                        net->name);
     POD_TRY(pod_graph_create(arena, &g));
     const pod_form form = task->form(s, data);
     pod_network_in in = {.data = data, .train = train};
@@ -47,7 +51,7 @@ pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
     task->build(net, &own, g, &in, sum);
     if (of_averages) pod_scope_end(g);
     for (int i = 0; i < task->n_sums; i++) pod_output(g, task->sum[i], sum[i]);
-    if (!train && s->reads_logits) pod_output(g, "logits", sum[task->n_sums]);
+    if (has_rows) pod_output(g, "logits", sum[task->n_sums]);
     if (train) POD_TRY(add_update(g, s, sum[POD_NET_LOSS]));
     POD_TRY(pod_graph_finish(g));
     *out = g;

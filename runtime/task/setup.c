@@ -162,6 +162,8 @@ static pod_setup settings_from(const pod_config *c, int node_size)
         .seq_len = pod_config_int(c, POD_OPT_SEQ_LEN),
         .max_masked = pod_config_int(c, POD_OPT_MAX_MASKED),
         .static_masks = (int)pod_config_int(c, POD_OPT_STATIC_MASKS),
+        .beam = (int)pod_config_int(c, POD_OPT_BEAM),
+        .length_penalty = pod_config_double(c, POD_OPT_LENGTH_PENALTY),
         .prefetch = (int)pod_config_int(c, POD_OPT_PREFETCH),
         .input_threads = (int)pod_config_int(c, POD_OPT_INPUT_THREADS),
         .data_cache_bytes = pod_config_size(c, POD_OPT_DATA_CACHE),

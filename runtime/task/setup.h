@@ -31,6 +31,8 @@ typedef struct pod_setup {
     pod_augment augment;
     int64_t seq_len, max_masked; /* tokens of a sequence; the most that are masked in one */
     int static_masks;            /* passes over a text that repeat; 0: each epoch is masked anew */
+    int beam;                    /* hypotheses of a search */
+    double length_penalty;       /* its alpha */
     int prefetch, input_threads;
     int64_t data_cache_bytes;
 

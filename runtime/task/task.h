@@ -33,12 +33,35 @@ typedef struct pod_network_out {
     pod_value next; /* masked-lm: (N, 2) float32, logits of "follows" and "is random" */
 } pod_network_out;
 
-/* A network, passed as a function because the models are a layer above this one. */
+/* A step of search: the next token of B hypotheses for each of N sources (models/language.h). */
+typedef struct pod_network_step {
+    const pod_dataset_info *data;
+    pod_value token, count;   /* (N, B) i32 */
+    pod_value lengths;        /* (N) i32: of the sources */
+    const pod_value *source;  /* n_values, (N, S, H): what encode gave */
+    const pod_value *earlier; /* n_values, (N, B, T, H): rows of the earlier steps */
+} pod_network_step;
+
+/* How a network of the task translate is searched: `encode` reads the source and its lengths;
+ * `step` returns the logits (N, B V) of the next token, and what the next steps read of this one. */
+typedef struct pod_network_search {
+    int n_values; /* of source and earlier, at most POD_MAX_SEARCH_VALUES */
+    int64_t hidden;
+    void (*encode)(const void *ctx, pod_graph *g, const pod_network_in *in,
+                   pod_value source[]); /* n_values, (N, S H) */
+    pod_value (*step)(const void *ctx, pod_graph *g, const pod_network_step *in,
+                      pod_value rows[]); /* n_values, (N, B H) */
+} pod_network_search;
+
+enum { POD_MAX_SEARCH_VALUES = 64 };
+
+/* A network, passed as functions because the models are a layer above this one. */
 typedef struct pod_network {
     const char *name;
     const pod_task *task;
     pod_network_out (*build)(const void *ctx, pod_graph *g, const pod_network_in *in);
     const void *ctx;
+    pod_network_search search; /* zeroed: none */
 } pod_network;
 
 enum { POD_MAX_SUMS = 8, POD_MAX_TEXTS = 2, POD_NO_FIELD = -1 };

@@ -1,6 +1,7 @@
 #include "runtime/train/rank_memory.h"
 
 #include "runtime/data/images/glyphs.h"
+#include "runtime/search/translator.h"
 
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 
@@ -27,23 +28,24 @@ static size_t batches_of(const pod_setup *s, const pod_form *form)
     return (size_t)(s->prefetch + 1) * local * sample;
 }
 
-pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_task *task,
+pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_network *network,
                                    const pod_dataset_info *stored, int64_t n_test,
                                    const pod_program *train, const pod_program *eval)
 {
     const pod_dataset_info seen = pod_setup_seen(s, stored);
-    const pod_form form = task->form(s, &seen);
+    const pod_form form = network->task->form(s, &seen);
     const pod_setup test = n_test > 0 ? pod_setup_evaluation(s, n_test) : *s;
     return (pod_rank_memory){
         .step = larger(train->step_bytes, eval ? eval->step_bytes : 0),
         .window = larger(train->window_bytes, eval ? eval->window_bytes : 0),
         .store = train->store_bytes,
         .batches = batches_of(s, &form) + batches_of(&test, &form),
+        .search = pod_search_bytes(network, s, &seen, n_test),
         .data = pod_rank_memory_kept(s, stored),
     };
 }
 
 size_t pod_rank_memory_total(const pod_rank_memory *m)
 {
-    return m->step + m->window + m->store + m->batches + m->data;
+    return m->step + m->window + m->store + m->batches + m->search + m->data;
 }

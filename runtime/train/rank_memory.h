@@ -12,6 +12,7 @@ typedef struct pod_rank_memory { /* bytes */
                                     share them */
     size_t store;                /* weights and states */
     size_t batches;              /* prefetched, of the training and the evaluation loader */
+    size_t search;               /* what a search keeps of its hypotheses; 0: the task has none */
     size_t data;                 /* pixels or ids of the data set in memory */
 } pod_rank_memory;
 
@@ -20,8 +21,8 @@ typedef struct pod_rank_memory { /* bytes */
 size_t pod_rank_memory_kept(const pod_setup *s, const pod_dataset_info *stored);
 
 /* Computes the memory; n_test samples are evaluated, 0: as many as a batch has. `eval` NULL: the
- * evaluation program needs no more than `train`. */
-pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_task *task,
+ * evaluation program needs no more than `train`. Those of a search do not, on a batch of their own. */
+pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_network *network,
                                    const pod_dataset_info *stored, int64_t n_test,
                                    const pod_program *train, const pod_program *eval);
 size_t pod_rank_memory_total(const pod_rank_memory *m);

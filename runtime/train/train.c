@@ -173,6 +173,8 @@ static pod_status evaluate(pod__trainer *t, int64_t n_done)
     pod__train_begin_span(t, POD_JOB_EVAL);
     pod_status status = pod_evaluate(task, &t->eval_feed, t->samples[POD_SPLIT_TEST].n, a->comm,
                                      n_done, NULL, &r->last);
+    if (status == POD_OK && t->translator)
+        status = pod_translator_run(t->translator, t->search_exec, a->comm, &r->last.metric[0]);
     pod__train_end_span(t, POD_JOB_EVAL);
     pod_timeline_mark(r->timeline, POD_LANE_STEPS, POD_DEED_EVALUATION, n_done, begin,
                       pod__train_now(t));
@@ -330,6 +332,7 @@ static void release(pod__trainer *t)
     pod_loader_close(t->eval_feed.loader);
     pod_exec_close(t->exec);
     pod_exec_close(t->eval_exec);
+    for (int i = 0; i < POD_SEARCH_N_PROGRAMS; i++) pod_exec_close(t->search_exec[i]);
     pod_store_destroy(t->store);
     pod_dataset_close(t->data);
 }

@@ -52,6 +52,23 @@ static pod_status present_as_trained(pod__trainer *t)
                                                           trained, a->log));
 }
 
+/* What evaluates by search, beside the evaluation program. */
+static pod_status prepare_search(pod__trainer *t)
+{
+    const pod_train_args *a = t->args;
+    const pod_translator_args args = {.network = a->network,
+                                      .setup = a->setup,
+                                      .data = t->data,
+                                      .samples = &t->samples[POD_SPLIT_TEST],
+                                      .target = a->target,
+                                      .rank = pod_comm_rank(a->comm),
+                                      .size = pod_comm_size(a->comm)};
+    if (!a->network->task->is_searched) return POD_OK;
+    t->result->searched = pod_search_about(a->setup, t->result->arena);
+    if (!t->result->searched) return POD_E_NOMEM;
+    return pod_translator_create(&args, t->result->arena, &t->translator);
+}
+
 static pod_status compile_programs(pod__trainer *t)
 {
     const pod_train_args *a = t->args;
@@ -67,10 +84,11 @@ static pod_status compile_programs(pod__trainer *t)
     const pod_setup eval = pod_setup_evaluation(a->setup, t->samples[POD_SPLIT_TEST].n);
     POD_TRY(pod_network_compile(a->network, &eval, &seen, false, a->target, r->arena,
                                 &t->eval_program));
+    POD_TRY(prepare_search(t));
     const char *missed = pod_network_algo_missed(a->setup, r->program, r->arena);
     if (missed) pod_log_say(a->log, POD_LOG_WARNING, "%s", missed);
     POD_TRY(pod_store_create(r->program, pod_comm_rank(a->comm), a->setup->seed, &t->store));
-    r->memory = pod_rank_memory_of(a->setup, a->network->task, &t->data->info,
+    r->memory = pod_rank_memory_of(a->setup, a->network, &t->data->info,
                                    t->samples[POD_SPLIT_TEST].n, r->program, t->eval_program);
     for (int i = 0; i < pod_store_n(t->store); i++) {
         pod_role role = pod_store_variable(t->store, i)->role;
@@ -224,6 +242,21 @@ static void take_past(pod__trainer *t)
     t->result->last.n_samples = t->samples[POD_SPLIT_TEST].n;
 }
 
+static pod_status open_executors(pod__trainer *t)
+{
+    enum { TRAIN, EVAL, SEARCH, N = SEARCH + POD_SEARCH_N_PROGRAMS };
+    const pod_program *program[N] = {t->result->program, t->eval_program};
+    pod_exec *exec[N];
+    const int n = t->translator ? N : SEARCH;
+    for (int i = SEARCH; i < n; i++)
+        program[i] = pod_translator_programs(t->translator)[i - SEARCH];
+    POD_TRY(pod_exec_open_all(program, n, t->store, t->args->comm, t->args->clock, exec));
+    t->exec = exec[TRAIN];
+    t->eval_exec = exec[EVAL];
+    for (int i = SEARCH; i < n; i++) t->search_exec[i - SEARCH] = exec[i];
+    return POD_OK;
+}
+
 pod_status pod__train_prepare(pod__trainer *t)
 {
     const pod_train_args *a = t->args;
@@ -236,11 +269,7 @@ pod_status pod__train_prepare(pod__trainer *t)
     pod__train_begin_span(t, POD_JOB_BUILD);
     POD_TRY(status);
     info.ahead = t->result->schedule.ahead;
-    const pod_program *const programs[] = {t->result->program, t->eval_program};
-    pod_exec *execs[2];
-    POD_TRY(pod_exec_open_all(programs, 2, t->store, a->comm, a->clock, execs));
-    t->exec = execs[0];
-    t->eval_exec = execs[1];
+    POD_TRY(open_executors(t));
     POD_TRY(pod_comm_agree(a->comm, open_loaders(t)));
     POD_TRY(pod_comm_agree(a->comm, open_records(t)));
     take_past(t);

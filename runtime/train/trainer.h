@@ -9,6 +9,7 @@
 #include "runtime/core/file.h"
 #include "runtime/exec/inject.h"
 #include "runtime/goodput/goodput_live.h"
+#include "runtime/search/translator.h"
 #include "runtime/train/saver.h"
 #include "runtime/train/train.h"
 
@@ -32,6 +33,8 @@ typedef struct pod__trainer {
     const pod_program *eval_program;
     pod_store *store;
     pod_exec *exec, *eval_exec;
+    pod_translator *translator; /* NULL: the task has no search */
+    pod_exec *search_exec[POD_SEARCH_N_PROGRAMS];
     pod_samples samples[POD_N_SPLITS];
     pod_feed feed, eval_feed;
     double
