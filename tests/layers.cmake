@@ -7,7 +7,7 @@ cmake_minimum_required(VERSION 3.25)
 set(layers kernels collectives runtime models bench)
 set(order_collectives mesh sched net algo exec)
 set(order_runtime core config machine graph ops program trace goodput study fleet optim passes exec
-  text h5 data checkpoint task train)
+  text h5 data checkpoint task search train)
 
 # In kernels: base, then reduce and gemm, then all others, which do not know each other.
 set(level_base 0)
@@ -17,7 +17,7 @@ set(level_others 2)
 
 # A model is graph calls: no messages, no files, no clock.
 set(not_for_models
-  "^\"(collectives/exec|runtime/(h5|data|checkpoint|trace|goodput|study|fleet|exec|task|train)/|runtime/core/clock)|^<(sys/)?time\\.h>")
+  "^\"(collectives/exec|runtime/(h5|data|checkpoint|trace|goodput|study|fleet|exec|task|search|train)/|runtime/core/clock)|^<(sys/)?time\\.h>")
 
 # home(HEADER WHERE NAME): headers that match HEADER are included only by files that match WHERE.
 macro(home header where name)

@@ -2,7 +2,7 @@
 
 #include "runtime/data/text/made.h"
 
-enum { FEWEST_WORDS = 4, MOST_WORDS = 9, SOURCE = 0, TARGET = 1 };
+enum { FEWEST_WORDS = 4, MOST_WORDS = 7, SOURCE = 0, TARGET = 1 };
 enum { DRAW_PAIRS, DRAW_DICTIONARY }; /* layers of the stream */
 
 static const pod__made_form form = {"cipher", "pairs", POD__MADE_MAX_WORDS / 2};

@@ -1,6 +1,6 @@
 /* Cipher: synthetic pairs of sentences, for translation without a file.
  *
- * A sentence of the first language is 4 to 9 words of W, each equally likely. In the second language
+ * A sentence of the first language is 4 to 7 words of W, each equally likely. In the second language
  * each word has one translation, and the words stand in the opposite order:
  *
  *   a b c d  ->  D C B A
