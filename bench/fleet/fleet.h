@@ -37,10 +37,11 @@ typedef struct pod_fleet_study {
     bool is_async;
     double interval_s; /* between checkpoints; 0: by formula */
     double load;
-    bool holds_spare; /* by the lever `spare` */
-    bool hides;       /* collectives, by the lever `overlap` */
-    bool has_weeks;   /* they are the segments */
-    pod_stamp *mark;  /* sums.c */
+    int protected_class; /* instead of policy.protected_chips; -1: none */
+    bool holds_spare;    /* by the lever `spare` */
+    bool hides;          /* collectives, by the lever `overlap` */
+    bool has_weeks;      /* they are the segments */
+    pod_stamp *mark;     /* sums.c */
     int n_marks, n_weeks;
     struct pod_fleet_segment *week; /* (n_weeks + 1), sums up to the begin of each */
     int64_t n_late; /* jobs that are submitted behind the horizon, and not simulated */
@@ -123,6 +124,7 @@ POD_MUST pod_status pod_fleet_run_all(const pod_fleet_runs *r, pod_log *log);
 
 /* The class of a job by its share of a pod: below 1/64 (of TPU v4, a cube), 1/8, 1/2. */
 int pod_fleet_class(const pod_topology *t, int64_t chips);
+int64_t pod_fleet_class_begin(const pod_topology *t, int class); /* its fewest chips */
 const char *pod_fleet_class_name(int class);
 
 typedef struct pod_fleet_segment {

@@ -84,7 +84,7 @@ const char *pod_fleet_name_of(const pod_fleet_study *s, const pod_fleet_entry *e
                               char name[POD_FLEET_NAME_BYTES])
 {
     if (e->line > 0)
-        snprintf(name, POD_FLEET_NAME_BYTES, "%.400s:%d: job '%.80s'", s->jobs_path, e->line,
+        snprintf(name, POD_FLEET_NAME_BYTES, "%.400s:%d: job '%.80s'", s->jobs.file, e->line,
                  e->name);
     else
         snprintf(name, POD_FLEET_NAME_BYTES, "ask: the job");

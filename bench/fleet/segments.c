@@ -4,14 +4,22 @@
 #include <string.h>
 
 #include "bench/fleet/fleet.h"
+#include "kernels/base/arith.h"
 
 static const double HOUR_NS = 3600e9;
 static const pod_stamp WEEK = INT64_C(7) * 86400 * 1000000000;
 
+int64_t pod_fleet_class_begin(const pod_topology *t, int class)
+{
+    static const int64_t shares[POD_FLEET_CLASSES] = {0, 64, 8, 2};
+    return class == 0 ? 1 : pod_div_up(pod_topology_chips(t), shares[class]);
+}
+
 int pod_fleet_class(const pod_topology *t, int64_t chips)
 {
-    const int64_t pod = pod_topology_chips(t);
-    return 64 * chips < pod ? 0 : 8 * chips < pod ? 1 : 2 * chips < pod ? 2 : 3;
+    int class = POD_FLEET_CLASSES - 1;
+    while (class > 0 && chips < pod_fleet_class_begin(t, class)) class --;
+    return class;
 }
 
 const char *pod_fleet_class_name(int class)

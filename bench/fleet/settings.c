@@ -51,6 +51,25 @@ static pod_status read_pods(pod_fleet_study *s)
 
 /* ---- policy ---------------------------------------------------------------------------------- */
 
+/* Chips, or a class, which begins at another size in each kind of pods. */
+static pod_status read_protection(pod_fleet_study *s)
+{
+    const char *text = pod_config_text(s->config, POD_OPT_PROTECT);
+    s->protected_class = -1;
+    if (strcmp(text, "none") == 0) return POD_OK;
+    for (int class = 1; class < POD_FLEET_CLASSES; class ++) {
+        if (strcmp(text, pod_fleet_class_name(class)) != 0) continue;
+        s->protected_class = class;
+        return POD_OK;
+    }
+    if (*text >= '0' && *text <= '9')
+        return pod_parse_int("protect", text, 1, 1 << 24, &s->policy.protected_chips);
+    return pod_fail(POD_E_INVALID,
+                    "protect: '%.40s' is neither a number of chips nor medium, large or "
+                    "extra-large",
+                    text);
+}
+
 static pod_status read_policy(pod_fleet_study *s)
 {
     const pod_config *c = s->config;
@@ -60,7 +79,7 @@ static pod_status read_policy(pod_fleet_study *s)
     p->placement = pod_placement_find(pod_config_text(c, POD_OPT_PLACE));
     p->preempts = pod_config_bool(c, POD_OPT_PREEMPT);
     p->grace = ns_of(pod_config_double(c, POD_OPT_GRACE) * HOUR_S);
-    p->protected_chips = pod_config_int(c, POD_OPT_PROTECT);
+    POD_TRY(read_protection(s));
     p->moves = pod_config_bool(c, POD_OPT_DEFRAG);
     p->moves_after = ns_of(pod_config_double(c, POD_OPT_DEFRAG_AFTER) * HOUR_S);
     p->move_margin = pod_config_double(c, POD_OPT_DEFRAG_MARGIN);
@@ -69,6 +88,14 @@ static pod_status read_policy(pod_fleet_study *s)
         return pod_fail(POD_E_INVALID, "elastic: does not go with --backfill conservative, whose "
                                        "reservations are of one size");
     p->spare_chips = pod_config_int(c, POD_OPT_SPARE);
+    for (int i = 0; i < s->n_kinds; i++) {
+        const pod_fleet_kind *k = &s->kind[i];
+        const int64_t n_chips = pod_topology_chips(&k->topology) * k->n_pods;
+        if (p->spare_chips >= n_chips)
+            return pod_fail(POD_E_INVALID,
+                            "spare: %" PRId64 " chips, but all pods of %s have %" PRId64,
+                            p->spare_chips, k->topology.name, n_chips);
+    }
     if (p->preempts && p->order != POD_ORDER_priority)
         return pod_fail(POD_E_INVALID, "preempt: takes --order priority, found %s",
                         pod_config_text(c, POD_OPT_ORDER));

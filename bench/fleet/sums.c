@@ -145,6 +145,8 @@ void pod_fleet_plan_of(const pod_fleet_study *s, int kind, pod_fleet_plan *out)
                             .horizon = s->horizon,
                             .seed = s->seed,
                             .number = (uint32_t)kind};
+    if (s->protected_class >= 0)
+        out->policy.protected_chips = pod_fleet_class_begin(&k->topology, s->protected_class);
     if (s->holds_spare) out->policy.spare_chips = pod_max(out->policy.spare_chips, n_chips / 64);
 }
 

@@ -1,7 +1,7 @@
-/* Room for a job at the cost of running ones: whole jobs of lower priority are evicted, or jobs are
- * moved elsewhere.
+/* Room for a job at the cost of running ones: whole jobs of lower priority are evicted, and others are
+ * moved elsewhere, also to other pods.
  *
- * Both take the cheapest jobs until the slice fits, and then give back those that turn out not to be
+ * It takes the cheapest jobs until the slice fits, and then give back those that turn out not to be
  * needed, the dearest first (as Kueue does). Nothing is changed before all is known to fit. */
 #include <stdlib.h>
 
@@ -36,27 +36,19 @@ static bool is_protected(const pod__fleet *f, int job)
     return f->job[job].is != POD__JOB_RUNNING || (from > 0 && pod__fleet_chips(f, job) >= from);
 }
 
-static bool may_evict(const pod__fleet *f, int job, int for_job)
+static bool is_evicted(const pod__fleet *f, int job, int for_job)
 {
-    return !is_protected(f, job) &&
+    return f->plan->policy.preempts && !is_protected(f, job) &&
            f->plan->request[job].priority < f->plan->request[for_job].priority &&
            f->now - f->job[job].begin >= f->plan->policy.grace;
 }
 
 /* A job that has no steps left to do only waits for its last save. */
-static bool may_move(const pod__fleet *f, int job, int for_job)
+static bool may_move(const pod__fleet *f, int job)
 {
-    (void)for_job;
-    return !is_protected(f, job) &&
+    return !is_protected(f, job) && f->job[job].stuck_in != f->pass &&
            pod__fleet_state_of(f, job).n_done < f->plan->request[job].plan.n_steps;
 }
-
-typedef struct means {
-    bool (*may)(const pod__fleet *f, int job, int for_job);
-    double (*cost)(const pod__fleet *f, int job);
-} means;
-
-static const means eviction = {may_evict, cost_of_eviction}, move = {may_move, cost_of_move};
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
@@ -90,12 +82,16 @@ static bool fits_without(pod__fleet *f, const pod__candidate c[], int n, int job
     return fits(f, job);
 }
 
-static int list_candidates(pod__fleet *f, const means *m, int for_job, pod__candidate c[])
+/* What is below it in priority is evicted; with `moves` all others may be moved. */
+static int list_candidates(pod__fleet *f, int for_job, bool moves, pod__candidate c[])
 {
     int n = 0;
     for (int i = 0; i < f->n_running; i++) {
         const int job = f->running[i];
-        if (m->may(f, job, for_job)) c[n++] = (pod__candidate){m->cost(f, job), job};
+        if (is_evicted(f, job, for_job))
+            c[n++] = (pod__candidate){cost_of_eviction(f, job), job};
+        else if (moves && may_move(f, job))
+            c[n++] = (pod__candidate){cost_of_move(f, job), job};
     }
     qsort(c, (size_t)n, sizeof c[0], by_cost);
     return n;
@@ -103,10 +99,10 @@ static int list_candidates(pod__fleet *f, const means *m, int for_job, pod__cand
 
 /* Chooses those that make room for the job; 0: none do. `victim` has them, the dearest first; they
  * are gone from `trial`, and `cells` is the slice. *cost is of all. */
-static int choose_victims(pod__fleet *f, const means *m, int for_job, double *cost)
+static int choose_victims(pod__fleet *f, int for_job, bool moves, double *cost)
 {
     pod__candidate *c = f->candidates;
-    const int n = list_candidates(f, m, for_job, c);
+    const int n = list_candidates(f, for_job, moves, c);
     if (n == 0 || !fits_without(f, c, n, for_job)) return 0;
     int least = 1, most = n;
     while (least < most) {
@@ -136,7 +132,7 @@ static int choose_victims(pod__fleet *f, const means *m, int for_job, double *co
 bool pod__preempt(pod__fleet *f, int job)
 {
     double cost;
-    const int n = choose_victims(f, &eviction, job, &cost);
+    const int n = choose_victims(f, job, false, &cost);
     if (n == 0) return false;
     for (int i = 0; i < n; i++) pod__fleet_evict(f, f->victim[i]);
     pod__fleet_start(f, job, f->cells);
@@ -145,20 +141,38 @@ bool pod__preempt(pod__fleet *f, int job)
 
 /* ---- defragmentation ------------------------------------------------------------------------- */
 
-/* Finds a new place for each victim, the largest first; `more_cells` has them one behind the other. */
-static bool place_victims(pod__fleet *f, int n)
+static bool is_before(const pod__fleet *f, int a, int b, int for_job)
 {
-    int *to = f->more_cells;
-    for (int i = 1; i < n; i++) /* few: by insertion */
-        for (int k = i; k > 0 && f->job[f->victim[k]].n_cells > f->job[f->victim[k - 1]].n_cells;
-             k--) {
+    const bool x = is_evicted(f, a, for_job), y = is_evicted(f, b, for_job);
+    return x != y ? x : f->job[a].n_cells > f->job[b].n_cells;
+}
+
+/* Sorts the victims: those that are evicted, then the others, the largest first. Returns how many the first
+ * are. They are few: by insertion. */
+static int sort_victims(pod__fleet *f, int n, int for_job)
+{
+    int n_evicted = 0;
+    for (int i = 0; i < n; i++) {
+        n_evicted += is_evicted(f, f->victim[i], for_job);
+        for (int k = i; k > 0 && is_before(f, f->victim[k], f->victim[k - 1], for_job); k--) {
             const int other = f->victim[k];
             f->victim[k] = f->victim[k - 1];
             f->victim[k - 1] = other;
         }
+    }
+    return n_evicted;
+}
+
+/* Finds a new place for each of these; `more_cells` has them one behind the other. */
+static bool place_all(pod__fleet *f, const int job[], int n)
+{
+    int *to = f->more_cells;
     for (int i = 0; i < n; i++) {
-        const pod_slice slice = pod__fleet_slice(f, f->victim[i]);
-        if (!pod_placer_find(f->placer, &f->trial, slice, NULL, to)) return false;
+        const pod_slice slice = pod__fleet_slice(f, job[i]);
+        if (!pod_placer_find(f->placer, &f->trial, slice, NULL, to)) {
+            f->job[job[i]].stuck_in = f->pass;
+            return false;
+        }
         set_cells(&f->trial, to, slice.n_cells, true);
         to += slice.n_cells;
     }
@@ -172,20 +186,34 @@ static double gain_of_start(pod__fleet *f, int job)
     return (double)pod__fleet_chips(f, job) * (double)((at < horizon ? at : horizon) - f->now);
 }
 
+/* Evicts or moves the victims, and starts the job; false: one finds no other place. */
+static bool displace(pod__fleet *f, int n, int for_job)
+{
+    const int n_evicted = sort_victims(f, n, for_job), n_moved = n - n_evicted;
+    const int *moved = &f->victim[n_evicted];
+    if (!place_all(f, moved, n_moved)) return false;
+    for (int i = 0; i < n_evicted; i++) pod__fleet_evict(f, f->victim[i]);
+    pod__fleet_move(f, moved, n_moved, f->more_cells, for_job, f->cells);
+    return true;
+}
+
+/* A job that finds no place is not chosen again in this pass. */
 bool pod__defragment(pod__fleet *f, int job)
 {
+    enum { MOST_TRIES = 4 };
     const pod_fleet_policy *p = &f->plan->policy;
     pod__fleet_job *j = &f->job[job];
     double cost;
-    if (j->reason != POD_WAIT_SHAPE || f->now - j->since < p->moves_after ||
-        f->now < j->retry_moves)
+    const bool waits_for_room = j->reason == POD_WAIT_SHAPE || j->reason == POD_WAIT_BUSY;
+    if (!waits_for_room || f->now - j->since < p->moves_after || f->now < j->retry_moves)
         return false;
     j->retry_moves = f->now + p->moves_after;
     const double gain = gain_of_start(f, job);
-    const int n = choose_victims(f, &move, job, &cost);
-    if (n == 0 || gain <= cost * p->move_margin) return false;
-    set_cells(&f->trial, f->cells, j->n_cells, true);
-    if (!place_victims(f, n)) return false;
-    pod__fleet_move(f, f->victim, n, f->more_cells, job, f->cells);
-    return true;
+    for (int i = 0; i < MOST_TRIES; i++) {
+        const int n = choose_victims(f, job, true, &cost);
+        if (n == 0 || gain <= cost * p->move_margin) return false;
+        set_cells(&f->trial, f->cells, j->n_cells, true);
+        if (displace(f, n, job)) return true;
+    }
+    return false;
 }

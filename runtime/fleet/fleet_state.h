@@ -27,6 +27,7 @@ typedef struct pod__fleet_job {
     pod_stamp expected;    /* its end, by its estimate */
     pod_stamp since;       /* QUEUED: it waits for this reason */
     pod_stamp retry_moves; /* not before */
+    int stuck_in;          /* the pass in which it was to be moved and found no place */
     pod_stamp reserved_at,
         reserved_until; /* of a waiting job in `cell`; reserved_at POD_NEVER: none */
     pod_wait reason;

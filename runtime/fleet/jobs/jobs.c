@@ -95,8 +95,8 @@ pod_status pod_fleet_jobs_parse(pod_arena *a, const char *format, const char *na
     if (l.n == 0) return pod_fail(POD_E_FORMAT, "%s: has no jobs", name);
     POD_TRY(check_names(&l, name));
     POD_TRY(pod__jobs_sort(&l));
-    *out =
-        (pod_fleet_jobs){.n = l.n, .entry = l.entry, .n_skipped = l.n_skipped, .is_foreign = f > 0};
+    *out = (pod_fleet_jobs){
+        .file = name, .n = l.n, .entry = l.entry, .n_skipped = l.n_skipped, .is_foreign = f > 0};
     return POD_OK;
 }
 

@@ -28,6 +28,7 @@ typedef struct pod_fleet_entry { /* texts are "" and numbers 0 where the file do
 } pod_fleet_entry;
 
 typedef struct pod_fleet_jobs {
+    const char *file; /* for messages */
     int n;
     const pod_fleet_entry *entry; /* by `submit`, then as in the file */
     int n_skipped;                /* of a trace: without chips or a run time */

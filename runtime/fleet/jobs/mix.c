@@ -265,6 +265,6 @@ pod_status pod_mix_draw(pod_arena *a, const pod_mix *m, const pod_mix_site site[
     POD_TRY(check_machines(m, site, n_sites));
     for (int s = 0; s < n_sites; s++) POD_TRY(draw_site(m, site, s, kind, load, horizon, seed, &l));
     POD_TRY(pod__jobs_sort(&l));
-    *out = (pod_fleet_jobs){.n = l.n, .entry = l.entry};
+    *out = (pod_fleet_jobs){.file = m->name, .n = l.n, .entry = l.entry};
     return POD_OK;
 }

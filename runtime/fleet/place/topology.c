@@ -60,7 +60,7 @@ static pod_status build(const char *text, const char *kind, const int64_t d[], i
     if (n < wanted_least || n > wanted_most)
         return pod_fail(POD_E_INVALID, "pods: '%.40s' has %d numbers, want %d%s", text, n,
                         wanted_least, is_grid ? " or 3" : "");
-    for (int i = 0; i < n; i++) cells *= pod_min(d[i], POD_TOPOLOGY_MAX_CELLS + 1);
+    for (int i = 0; i < n; i++) cells *= pod_min(d[i], 4 * POD_TOPOLOGY_MAX_CELLS + 1);
     if (is_grid) cells = pod_div_up(cells, 4);
     if (cells > POD_TOPOLOGY_MAX_CELLS)
         return pod_fail(POD_E_INVALID, "pods: '%.40s' is more than %d hosts or GPUs", text,

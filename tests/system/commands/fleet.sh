@@ -166,6 +166,18 @@ refuse "jobs.csv:3: job 'b' asks for 128 chips; the largest pod has 64" --jobs j
 refuse "'worst' is none of first|best|mfp|buddy" --jobs jobs.csv --place worst
 refuse 'preempt: takes --order priority, found fifo' --jobs jobs.csv --preempt
 refuse 'job: days is no key of fleet' --jobs jobs.csv --job days=3
+printf 'timestamp,duration,num_gpus,cluster\n2017-10-01 00:00:00,10,8,a\n2017-10-01 00:01:00,10,80,a\n' >large.csv
+refuse "fleet: large.csv:3: job 'philly-3' asks for 80 chips; the largest pod has 64" --jobs philly:large.csv --pods nodes:8x8
+printf '1 10 3 60 4 -1 -1 8 120 -1 1 1 1 1 1 1 -1\n' >short.swf
+refuse 'short.swf:1: 17 numbers, want the 18 of SWF' --jobs swf:short.swf
+printf 'name,num_gpu,creation_time,deletion_time\na,1,-5,7\n' >early.csv
+refuse 'early.csv:2: creation_time: -5 is not within' --jobs openb:early.csv
+printf 'job,submit_s,chips,duration_s\na,5,4,10\nb,3,4,10\n' >back.csv
+refuse 'back.csv:3: submit_s 3 goes back' --jobs back.csv
+refuse "order: 'lifo' is none of fifo|sjf|priority" --jobs jobs.csv --order lifo
+refuse "backfill: 'eazy' is none of none|skip|easy" --jobs jobs.csv --backfill eazy
+refuse "protect: 'xl' is neither a number of chips nor medium" --jobs jobs.csv --protect xl
+refuse 'spare: 128 chips, but all pods of cubes:2 have 128' --jobs jobs.csv --pods cubes:2 --spare 128
 refuse "there is no format 'philli'" --jobs philli:jobs.csv
 refuse "jobs.csv:1: column 'timestamp' is missing" --jobs philly:jobs.csv
 refuse 'order: --validate takes --traces' --validate --order sjf

@@ -72,6 +72,35 @@ static void fragmentation_and_moves(void)
     end();
 }
 
+/* Two lines of four hosts. No pod has room for the job of four hosts, which all moves together find: on the first
+ * pod one job goes before it in priority and is moved to the host that the second has left, one is evicted. The one
+ * of three hosts on the second is dearer to move, and finds no room. */
+static void moves_between_pods(void)
+{
+    static const line jobs[] = {
+        {0, 16, 10, 3}, {0, 12, 200, 3}, {15, 4, 100, 3}, {15, 4, 100, 1}, {20, 16, 50, 2}};
+    begin();
+    pod_fleet_plan p = plan_of("mesh:8x2", jobs, 5);
+    for (int i = 0; i < 5; i++) ((pod_fleet_request *)p.request)[i].plan.launch = S(1);
+    p.n_pods = 2;
+    p.policy.order = POD_ORDER_priority;
+    pod_fleet_result r = simulate(&p);
+    CU_ASSERT_EQUAL(r.outcome[4].first_start, S(116));
+    p.policy.preempts = true;
+    CU_ASSERT_EQUAL(simulate(&p).outcome[4].first_start, S(116));
+    p.policy.moves = true;
+    p.policy.move_margin = 1;
+    r = simulate(&p);
+    CU_ASSERT_EQUAL(r.outcome[4].first_start, S(20));
+    CU_ASSERT_EQUAL(r.outcome[2].n_moves, 1);
+    CU_ASSERT_EQUAL(r.outcome[3].n_evictions, 1);
+    CU_ASSERT_EQUAL(r.outcome[1].n_moves, 0);
+    CU_ASSERT_EQUAL(r.outcome[2].end, S(15 + 101 + 1)); /* it is launched twice */
+    p.policy.protected_chips = 4;
+    CU_ASSERT_EQUAL(simulate(&p).outcome[4].first_start, S(116));
+    end();
+}
+
 /* The job of low priority loses what it has not saved: saves every 10 s of steps, 1 s each. */
 static void preemption(void)
 {
@@ -207,6 +236,7 @@ static void refusals(void)
 }
 
 POD_TEST_SUITE("runtime.fleet_sim", {"orders and backfill", orders_and_backfill},
-               {"fragmentation and moves", fragmentation_and_moves}, {"preemption", preemption},
+               {"fragmentation and moves", fragmentation_and_moves},
+               {"moves between pods", moves_between_pods}, {"preemption", preemption},
                {"spare chips", spare_chips}, {"replayed faults", replayed_faults},
                {"switches", switches}, {"elastic jobs", elastic_jobs}, {"refusals", refusals});

@@ -49,6 +49,8 @@ static void topologies(void)
     POD_CHECK_FAILS(pod_topology_parse("torus:5x4", &t), POD_E_INVALID, "hosts of 2x2");
     POD_CHECK_FAILS(pod_topology_parse("torus:4", &t), POD_E_INVALID, "has 1 numbers, want 2 or 3");
     POD_CHECK_FAILS(pod_topology_parse("pool:1000000", &t), POD_E_INVALID, "is more than 65536");
+    POD_CHECK_FAILS(pod_topology_parse("mesh:499999999999999996x2", &t), POD_E_INVALID,
+                    "is more than 65536");
     POD_CHECK_FAILS(pod_topology_parse("nodes", &t), POD_E_INVALID, "no pod 'nodes'");
     POD_CHECK_FAILS(pod_topology_parse("pool:0", &t), POD_E_INVALID, "pods");
 }
