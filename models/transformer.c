@@ -50,11 +50,15 @@ static transformer begin(pod_graph *g, const pod_language_size *size, const pod_
 
 /* ---- embeddings ---------------------------------------------------------------------------- */
 
-/* Float32, before positions are added. */
+/* Float32, before positions are added; outside the scopes of the stacks. */
 static pod_value scaled(const transformer *t, pod_value ids)
 {
-    return pod_scale(t->blocks.g, sqrtf((float)t->blocks.hidden),
-                     pod_embed_rows(t->blocks.g, ids, t->table, POD_F32));
+    pod_graph *g = t->blocks.g;
+    pod_scope_begin(g, "embeddings");
+    pod_value x =
+        pod_scale(g, sqrtf((float)t->blocks.hidden), pod_embed_rows(g, ids, t->table, POD_F32));
+    pod_scope_end(g);
+    return x;
 }
 
 static pod_value embedded(const transformer *t, pod_value sum)
@@ -64,26 +68,24 @@ static pod_value embedded(const transformer *t, pod_value sum)
     return pod__drop(b, rows, b->dropout);
 }
 
-/* ids (N, S) -> rows (N S, H). The positions of a sequence are added as one bias of S H. */
-static pod_value embed_all(const transformer *t, pod_value ids)
+/* x (N, S, H) -> rows (N S, H). The positions of a sequence are added as one bias of S H. */
+static pod_value placed(const transformer *t, pod_value x)
 {
     pod_graph *g = t->blocks.g;
     if (pod_graph_failed(g)) return (pod_value){0};
-    const int64_t *dim = pod_graph_type(g, ids)->shape.dim, s = dim[1], h = t->blocks.hidden;
-    const int64_t n = dim[0];
-    pod_value x = pod_reshape(g, scaled(t, ids), (pod_shape){2, {n, s * h}});
+    const int64_t *dim = pod_graph_type(g, x)->shape.dim, n = dim[0], s = dim[1], h = dim[2];
+    x = pod_reshape(g, x, (pod_shape){2, {n, s * h}});
     pod_value places = pod_reshape(g, pod_sinusoids(g, 0, s, h), (pod_shape){1, {s * h}});
     return embedded(t, pod_bias_add(g, x, places));
 }
 
 /* The tokens of a step, each at its own place: rows (N B, H). Row `count` of the table is place
  * count - 1. */
-static pod_value embed_one(const transformer *t, const pod_language_step *in, int64_t longest)
+static pod_value placed_one(const transformer *t, pod_value x, pod_value count, int64_t longest)
 {
     pod_graph *g = t->blocks.g;
     pod_value places = pod_sinusoids(g, -1, longest + 1, t->blocks.hidden);
-    return embedded(
-        t, pod_add(g, scaled(t, in->token), pod_embed_rows(g, in->count, places, POD_F32)));
+    return embedded(t, pod_add(g, x, pod_embed_rows(g, count, places, POD_F32)));
 }
 
 /* ---- encoder ------------------------------------------------------------------------------- */
@@ -91,8 +93,9 @@ static pod_value embed_one(const transformer *t, const pod_language_step *in, in
 static pod_value encoder(const transformer *t, pod_value ids, pod_value lengths)
 {
     const pod__blocks *b = &t->blocks;
+    pod_value x = scaled(t, ids);
     pod_scope_begin(b->g, "encoder");
-    pod__residual path = {.x = embed_all(t, ids)};
+    pod__residual path = {.x = placed(t, x)};
     for (int64_t i = 0; i < t->layers; i++) {
         pod_scope_begin(b->g, "layer_%d", (int)i);
         pod__attention_first(b, &path, &names, t->n, (pod__look){.lengths = lengths});
@@ -138,9 +141,9 @@ pod_language_out pod__transformer(pod_graph *g, const pod_language_size *size,
 {
     const transformer t = begin(g, size, args, in->ids);
     const pod__blocks *b = &t.blocks;
-    pod_value encoded = encoder(&t, in->ids, in->lengths);
+    pod_value encoded = encoder(&t, in->ids, in->lengths), x = scaled(&t, in->target);
     pod_scope_begin(g, "decoder");
-    pod__residual path = {.x = embed_all(&t, in->target)};
+    pod__residual path = {.x = placed(&t, x)};
     pod_scope_end(g);
     for (int64_t i = 0; i < t.layers; i++) {
         pod_value kv[N_SIDES];
@@ -213,8 +216,9 @@ static pod_value step(pod_graph *g, const pod_language_size *size, const pod_lan
     if (pod_graph_failed(g)) return (pod_value){0};
     const pod_shape of = pod_graph_type(g, in->earlier[0])->shape; /* (N, B, T, H) */
     const pod_dtype to = pod__product_type(args);
+    pod_value x = scaled(&t, in->token);
     pod_scope_begin(g, "decoder");
-    pod__residual path = {.x = embed_one(&t, in, of.dim[2] + 1)};
+    pod__residual path = {.x = placed_one(&t, x, in->count, of.dim[2] + 1)};
     for (int64_t i = 0; i < t.layers; i++) {
         pod_scope_begin(g, "layer_%d", (int)i);
         step_attention(&t, &path, in, i, t.n * of.dim[1], rows + N_SIDES * i);
