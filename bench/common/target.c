@@ -120,7 +120,8 @@ static pod_status check_scaling(const pod_model *model, const pod_setup *s)
                         : s->survival >= 0 && s->survival < 1 ? "survival"
                                                               : NULL;
     if ((model && model->scales) || !given) return POD_OK;
-    return pod_fail(POD_E_INVALID, "%s: of EfficientNets, found --model %s", given, s->model);
+    return pod_fail(POD_E_INVALID, "%s: of EfficientNets and vit-tiny, found --model %s", given,
+                    s->model);
 }
 
 pod_status pod_network_choose(pod_setup *s, pod_network_choice *choice, pod_network *out)

@@ -89,7 +89,7 @@ expect 2 'say what to explain: model program' explain
 expect 2 "'modle' cannot be explained; these can: model program" explain modle
 expect 2 "there is no 'resnet21'; did you mean resnet20" explain model --model resnet21
 for word in width=2 depth=0.5 dropout=0.2 survival=0.8; do
-    expect 2 "^minipod train: ${word%=*}: of EfficientNets, found --model resnet8" train --model resnet8 --"$word"
+    expect 2 "^minipod train: ${word%=*}: of EfficientNets and vit-tiny, found --model resnet8" train --model resnet8 --"$word"
 done
 expect 0 'resnet8' explain model --model resnet8 --width 1
 expect 2 'resnet50: images are 28x28, need at least 32x32' explain model --model resnet50 --data glyphs

@@ -100,6 +100,10 @@ static const struct {
     {"resnet56", {32, 32, 3}, 10, SMALL_PARAMETERS(3, 9), SMALL_MACS(3, 9, 1024, 256, 64)},
     /* torchvision's resnet50: 25,557,032 parameters, 4.09 GMAC */
     {"resnet50", {224, 224, 3}, 1000, 25557032, 4089184256},
+    /* DeiT-Ti. With 196 patches, or 64 of 4x4 pixels: 196 768 192 multiply-adds, 12 layers of
+     * 197 (4 192^2 + 8 192^2) + 2 197^2 192, and the last layer. */
+    {"vit-tiny", {224, 224, 3}, 1000, 5717416, 1253683200},
+    {"vit-tiny", {32, 32, 3}, 10, 5362762, 365107584},
 };
 
 static void parameters_and_multiply_adds(void)
