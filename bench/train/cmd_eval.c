@@ -192,7 +192,7 @@ static pod_status print_results(job *j)
         const char *about = pod_search_about(&j->setup, j->arena);
         if (!about) return POD_E_NOMEM;
         pod_table_note(r.table, "%s: %s", task->metric[0].name, about);
-        pod_json_text(&r.json, task->metric[0].name, about);
+        pod_json_text(&r.json, "signature", about);
     }
     pod_json_text(&r.json, "clock", "wall");
     pod_json_text(&r.json, "checkpoint", j->from.folder);

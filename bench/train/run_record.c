@@ -192,8 +192,8 @@ static void add_metrics(pod_record *q, const pod_run *r)
         note_best(q, r);
     }
     if (x->searched) {
-        pod_record_text(q, NULL, "  which", x->searched);
-        pod_json_text(&q->json, metric[0].name, x->searched);
+        snprintf(key, sizeof key, "%s_signature", metric[0].name);
+        pod_record_text(q, key, "  signature", x->searched);
     }
     for (int i = 1; i < r->task->n_metrics; i++) {
         snprintf(key, sizeof key, "eval_%s", metric[i].name);
