@@ -25,8 +25,9 @@ typedef struct pod_mlperf_run { /* in the arena of the read */
     int64_t seed;
     bool was_stopped; /* before its end; fields from the log are not set */
     bool has_reached;
-    double run_s;            /* from run_start to run_stop of mllog.txt */
-    double epochs, accuracy; /* of the last evaluation */
+    double run_s;         /* from run_start to run_stop of mllog.txt */
+    const char *metric;   /* "accuracy"; the target's */
+    double epochs, value; /* of the last evaluation; value: the metric's */
     double target;
     int ranks;
     const char *model, *data, *mesh, *host, *git;

@@ -67,6 +67,17 @@ static pod_status take_options(const char *path, const cJSON *o, pod_arena *a, p
     return POD_OK;
 }
 
+/* The metric of the target and its value; NaN in records that do not have it under its name. */
+static pod_status take_metric(const cJSON *o, pod_arena *a, pod_mlperf_run *r)
+{
+    const cJSON *name = pod_run_json_item(o, "metric");
+    r->metric = pod_arena_text(a, "%s", cJSON_IsString(name) ? name->valuestring : "accuracy");
+    const char *key = pod_arena_text(a, "eval_%s", r->metric ? r->metric : "");
+    if (!r->metric || !key) return POD_E_NOMEM;
+    r->value = pod_run_json_number(o, key);
+    return POD_OK;
+}
+
 static pod_status take_record(const char *path, const cJSON *o, pod_arena *a, pod_mlperf_run *r)
 {
     double seed, ranks;
@@ -80,6 +91,7 @@ static pod_status take_record(const char *path, const cJSON *o, pod_arena *a, po
         return pod_fail(POD_E_FORMAT, "%s: seed %g of %g ranks", path, seed, ranks);
     r->seed = (int64_t)seed;
     r->ranks = (int)ranks;
+    POD_TRY(take_metric(o, a, r));
     POD_TRY(take_text(path, o, "model", a, &r->model));
     POD_TRY(take_text(path, o, "data_name", a, &r->data));
     POD_TRY(take_text(path, o, "mesh", a, &r->mesh));
@@ -177,7 +189,7 @@ static pod_status parse_log(const char *path, const char *text, pod_mlperf_run *
     r->run_s = (e.stop_ms - e.start_ms) / MS_PER_S;
     r->has_reached = e.has_reached;
     r->epochs = e.epochs;
-    r->accuracy = e.accuracy;
+    if (isnan(r->value)) r->value = e.accuracy;
     return POD_OK;
 }
 

@@ -11,11 +11,14 @@
 #include "runtime/core/file.h"
 #include "runtime/core/places.h"
 
-enum { N_COLUMNS = 6, S_PER_MIN = 60 };
+enum { N_COLUMNS = 6, S_PER_MIN = 60, KEY_BYTES = 64 };
 
-static const pod_column columns[N_COLUMNS] = {{"run", "", true},     {"seed", "", false},
-                                              {"target", "", true},  {"time", "s", false},
-                                              {"epochs", "", false}, {"accuracy", "", false}};
+/* Before that of the metric. */
+static const pod_column columns[N_COLUMNS - 1] = {{"run", "", true},
+                                                  {"seed", "", false},
+                                                  {"target", "", true},
+                                                  {"time", "s", false},
+                                                  {"epochs", "", false}};
 
 /* ---- table ---- */
 
@@ -67,7 +70,9 @@ static void add_run(pod_record *q, const pod_mlperf_run *run)
     pod_json_bool(j, "reached", run->has_reached);
     pod_cell_real(q, "run_s", 3, run->run_s);
     pod_cell_real(q, "epochs", -6, run->epochs);
-    pod_cell_real(q, "eval_accuracy", pod_places_apart(run->accuracy, run->target), run->accuracy);
+    char key[KEY_BYTES];
+    snprintf(key, sizeof key, "eval_%s", run->metric);
+    pod_cell_real(q, key, pod_places_apart(run->value, run->target), run->value);
     pod_json_text(j, "git", run->git);
     pod_json_close(j);
 }
@@ -120,7 +125,10 @@ pod_status pod_mlperf_report(const pod_config *c, pod_log *log, const pod_mlperf
 {
     const char *out = pod_config_text(c, POD_OPT_OUT);
     pod_record q;
-    POD_TRY(pod_record_open("minipod.mlperf", 2, columns, N_COLUMNS, &q));
+    pod_column column[N_COLUMNS];
+    memcpy(column, columns, sizeof columns);
+    column[N_COLUMNS - 1] = (pod_column){run->metric, "", false};
+    POD_TRY(pod_record_open("minipod.mlperf", 2, column, N_COLUMNS, &q));
     note_setting(q.table, run, score->n);
     put_score(&q.json, run, score);
     pod_json_open_array(&q.json, "runs");

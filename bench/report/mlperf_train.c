@@ -147,10 +147,10 @@ static pod_status train_all(repeat *t, int n, pod_mlperf_run run[], int *n_done)
         if (!is_done) return POD_OK;
         n_missed += !run[i].has_reached;
         pod_log_say(t->log, POD_LOG_INFO,
-                    "%s: seed %" PRId64 " %s its target after %.3f s, %g epochs, accuracy %.*f",
+                    "%s: seed %" PRId64 " %s its target after %.3f s, %g epochs, %s %.*f",
                     t->folder[i], run[i].seed, run[i].has_reached ? "reached" : "missed",
-                    run[i].run_s, run[i].epochs, pod_places_apart(run[i].accuracy, run[i].target),
-                    run[i].accuracy);
+                    run[i].run_s, run[i].epochs, run[i].metric,
+                    pod_places_apart(run[i].value, run[i].target), run[i].value);
     }
     if (*n_done < n)
         pod_log_say(t->log, POD_LOG_WARNING,
