@@ -45,8 +45,8 @@ static pod_status find_data(const pod_config *c, pod_arena *arena, pod_planned *
 /* Unless the settings say otherwise: gradients are joined as far as a pod's compiler does it, and
  * reduced along the dimensions of the mesh whatever their size, which all cores do alike; scattered
  * and gathered likewise, but on a mesh of few cores by what takes least time on the virtual clock. */
-enum { BUCKET_OF_A_POD = 32 << 20, FEW_CORES = 64 };
-#define RULES_OF_A_POD  "allreduce:0-:torus2d;0-:bucket;0-:ring2;0-:ring"
+enum { BUCKET_OF_A_POD = 32 << 20, BUCKETS_OF_A_POD = 8, FEW_CORES = 64 };
+#define RULES_OF_A_POD  "allreduce:0-128M:torus2d;128M-:torus2d@4M;0-:bucket;0-:ring2;0-:ring"
 #define RULES_OF_HALVES ";reduce_scatter:torus2d;ring2;ring;allgather:torus2d;ring2;ring"
 
 /* A rule for the smallest sizes, and one from where on that of the largest ones takes less. Sizes
@@ -104,13 +104,31 @@ static pod_status take_machine(const pod_config *c, pod_arena *arena, pod_planne
     p->target = (pod_target){.name = p->machine.name, .cpu = POD_CPU_REFERENCE_ONLY};
     p->setup.compile.tile_bytes = 0;
     p->setup.compile.fusion = false;
-    if (!pod_config_is_set(c, POD_OPT_BUCKET)) p->setup.compile.bucket_bytes = BUCKET_OF_A_POD;
     if (*pod_config_text(c, POD_OPT_ALGO)) return POD_OK;
     pod_coll_rules *rules;
     POD_TRY(pod_planned_pod_rules(&p->machine, &p->setup.compile.mesh,
                                   p->setup.compile.shard_update, arena, &rules));
     p->setup.compile.rules = rules;
     return POD_OK;
+}
+
+static pod_status choose_bucket(const pod_config *c, pod_planned *p)
+{
+    pod_arena *arena;
+    pod_graph *g;
+    int64_t bytes = 0;
+    if (!pod_machine_is_virtual(&p->machine) || pod_config_is_set(c, POD_OPT_BUCKET)) return POD_OK;
+    POD_TRY(pod_arena_create(NULL, &arena));
+    const pod_status s = pod_network_graph(&p->net, &p->setup, &p->data, false, arena, &g);
+    for (int i = 0; s == POD_OK && i < pod_graph_n_variables(g); i++) {
+        const pod_variable_info *v = pod_graph_variable(g, i);
+        if (v->role != POD_ROLE_MOVING)
+            bytes += (int64_t)sizeof(float) * pod_shape_count(&pod_graph_type(g, v->value)->shape);
+    }
+    pod_arena_destroy(arena);
+    const int64_t mib = 1 << 20, share = (bytes / BUCKETS_OF_A_POD + mib - 1) / mib * mib;
+    p->setup.compile.bucket_bytes = share > BUCKET_OF_A_POD ? share : BUCKET_OF_A_POD;
+    return s;
 }
 
 /* "0,17" */
@@ -184,7 +202,7 @@ pod_status pod_planned_of(const pod_config *c, pod_arena *arena, pod_planned *ou
     POD_TRY(take_what_ifs(c, out));
     POD_TRY(find_data(c, arena, out));
     out->data = pod_setup_seen(&out->setup, &out->data);
-    return POD_OK;
+    return choose_bucket(c, out);
 }
 
 void pod_planned_end(pod_planned *p) { pod_dataset_close(p->dataset); }

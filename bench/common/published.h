@@ -8,12 +8,7 @@
 #include "bench/common/planned.h"
 #include "runtime/core/json.h"
 
-typedef enum pod_row_kind {
-    POD_ROW_FITTED,
-    POD_ROW_PREDICTED,
-    POD_ROW_APART,
-    POD_N_ROW_KINDS
-} pod_row_kind;
+typedef enum pod_row_kind { POD_ROW_FITTED, POD_ROW_PREDICTED, POD_N_ROW_KINDS } pod_row_kind;
 
 typedef struct pod_published {
     const char *preset; /* unique */
@@ -25,7 +20,7 @@ typedef struct pod_published {
     const char *source;
 } pod_published;
 
-enum { POD_N_PUBLISHED = 11 };
+enum { POD_N_PUBLISHED = 18 };
 extern const pod_published pod_published_rows[POD_N_PUBLISHED];
 
 /* Creates the settings of a row, with all gradients in one bucket after backward. */

@@ -1,5 +1,6 @@
 /* minipod scale: a training step over a list of meshes, simulated or for real, and where scaling is
  * lost. */
+#include <math.h>
 #include <string.h>
 
 #include "bench/common/plot.h"
@@ -17,7 +18,8 @@ static const pod_column columns[] = {
     {"mesh", "", true},      {"cores", "", false},       {"batch", "", false},
     {"clock", "", true},     {"step", "ms", false},      {"samples", "1/s", false},
     {"speedup", "x", false}, {"efficiency", "%", false}, {"compute", "%", false},
-    {"reduce", "%", false},  {"update", "%", false},     {"other", "%", false}};
+    {"reduce", "%", false},  {"update", "%", false},     {"other", "%", false},
+    {"price", "$", false}};
 
 static double per_s(const pod_scale_point *p, const pod_scale_time *t)
 {
@@ -72,6 +74,7 @@ static bool add_row(pod_record *r, const pod_scaling *s, int i, bool real)
         gains |= lost[k] < -0.5e-4;
     }
     pod_json_close(j);
+    pod_cell_real(r, "price", 2, real ? (double)NAN : p->price);
     if (!real) pod_published_put(&p->nearest, j);
     if (p->explanation && !real) {
         pod_json_open_object(j, "explain");
@@ -96,6 +99,8 @@ static void add_head(pod_record *r, const pod_scaling *s, const pod_config *c)
     pod_table_note(r->table,
                    "efficiency: samples/s of a core against the first mesh's; compute to other: "
                    "what of core 0's step each part loses");
+    if (pod_config_double(c, POD_OPT_PRICE) > 0)
+        pod_table_note(r->table, "price: of a million samples, simulated");
     pod_json_text(&r->json, "machine", s->machine);
     pod_json_text(&r->json, "model", model);
     pod_json_text(&r->json, "scaling", scaling);

@@ -234,8 +234,14 @@ static void add_target(pod_record *r, const simulation *x)
 {
     const pod_time_to_target *g = &x->target;
     if (!x->has_target) return;
-    pod_record_real(r, "epochs", "epochs to target", "", 0, g->epochs);
-    pod_record_note(r, "up to an evaluation, every four");
+    if (isfinite(g->epochs)) {
+        pod_record_real(r, "epochs", "epochs to target", "", 0, g->epochs);
+        pod_record_note(r, "up to an evaluation, every four");
+    } else {
+        pod_record_int(r, "samples", "samples to target", "", (int64_t)g->samples);
+        pod_record_note(r,
+                        "up to an evaluation, from the checkpoint that MLPerf's BERT starts from");
+    }
     pod_record_real(r, "time_to_target_s", "time to target", "s", 2, g->seconds);
     pod_record_note(r, "%.0f steps, %.0f evaluations of %.3f s; start-up apart", g->steps,
                     g->evaluations, g->evaluation_s);
@@ -253,6 +259,19 @@ static void add_target(pod_record *r, const simulation *x)
         pod_record_note(r, "not known: --start-up says it");
     }
     pod_json_double(&r->json, "from_start_s", g->is_start_up_known ? g->from_start_s : unknown);
+}
+
+/* Of the training, where it is known how long that is. */
+static void add_price(pod_record *r, const simulation *x)
+{
+    const double million_s = 1e6 * x->result.step_s / (double)x->planned.setup.batch;
+    const double seconds = x->has_target ? x->target.from_start_s : million_s;
+    const double price = pod_simulated_price(x->config, &x->planned, seconds);
+    pod_json_double(&r->json, "price", price);
+    if (!isfinite(price)) return;
+    pod_record_real(r, NULL, "price", "$", 2, price);
+    pod_record_note(r, x->has_target ? "from start to target" : "of a million samples");
+    pod_record_note(r, ", at %g a chip and hour", pod_config_double(x->config, POD_OPT_PRICE));
 }
 
 /* Without messages no link is the busiest. */
@@ -324,6 +343,7 @@ static void fill(pod_record *r, const simulation *x)
     add_published(r, &x->nearest);
     add_goodput(r, x);
     add_target(r, x);
+    add_price(r, x);
     add_links(r, x);
 }
 

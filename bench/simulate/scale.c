@@ -137,6 +137,7 @@ static pod_status simulate(const pod_config *c, pod_arena *arena, pod_scaling *s
                         .update_s = phase[POD_PHASE_UPDATE].mean};
     t.other_s = t.step_s - t.compute_s - t.reduce_s - t.update_s;
     s->point[i].simulated = t;
+    s->point[i].price = pod_simulated_price(c, &p, 1e6 * r.step_s / (double)p.setup.batch);
     keep_warning(&p, r.program, arena, s, i);
     memcpy(s->machine, p.machine.name, sizeof s->machine);
     POD_TRY_GOTO(status, pod_published_nearest(c, &p, s->arena, &s->point[i].nearest), done);

@@ -147,10 +147,14 @@ void pod_explanation_rows(const pod_explanation *e, pod_table *t);
 void pod_explanation_json(const pod_explanation *e,
                           pod_json *j); /* puts keys into the open object */
 
+/* Returns the dollars that the machine's chips cost for so long, at --price; NaN without a price. */
+double pod_simulated_price(const pod_config *c, const pod_planned *p, double seconds);
+
 /* ---- convergence.c: --to-target ---- */
 
 typedef struct pod_time_to_target {
-    double epochs; /* a multiple of the epochs between evaluations */
+    double samples; /* a multiple of the samples between evaluations */
+    double epochs;  /* the same, of ImageNet; NaN for text */
     double steps, evaluations;
     double evaluation_s; /* of one evaluation */
     bool is_start_up_known;
@@ -161,9 +165,14 @@ typedef struct pod_time_to_target {
 
 enum { POD_START_UP_LEFT_OUT_S = 20 * 60 }; /* by MLPerf's rules */
 
-/* Predicts the time to the target on ImageNet, with an evaluation of its 50,000 test images every
- * four epochs. The number of epochs is interpolated linearly between the batches of
- * convergence.def. Fails with E_INVALID for a model or batch outside that table. */
+/* Returns how many samples MLPerf's benchmark of the model's task evaluates: ImageNet's 50,000 test
+ * images, or 10,000 sequences of BERT's. */
+int64_t pod_simulate_evaluated(const pod_planned *p);
+
+/* Predicts the time to MLPerf's target, with evaluations as its rules want them: of images every four
+ * epochs of ImageNet, of text every 25,000 floor(0.05 (230.23 batch + 3,000,000) / 25,000) sequences.
+ * The number of samples is interpolated linearly between the batches of convergence.def. Fails with
+ * E_INVALID for a model or batch outside that table. */
 POD_MUST pod_status pod_simulate_to_target(const pod_planned *p, const pod_simulated *s,
                                            pod_arena *arena, pod_time_to_target *out);
 
@@ -193,8 +202,9 @@ typedef struct pod_scale_point {
     int64_t batch;
     char data[48]; /* "": as in the settings */
     pod_scale_time simulated, real;
-    bool shares_cores;                  /* of the real ranks */
-    pod_nearest nearest;                /* to the simulated run */
+    bool shares_cores;   /* of the real ranks */
+    pod_nearest nearest; /* to the simulated run */
+    double price;        /* of a million samples, simulated; NaN: --price is not given */
     const pod_explanation *explanation; /* with --explain, else NULL */
     const char *explained;              /* the same as text */
 } pod_scale_point;

@@ -275,6 +275,15 @@ pod_status pod_simulate(const pod_planned *p, pod_arena *arena, pod_log *log, po
     return POD_OK;
 }
 
+double pod_simulated_price(const pod_config *c, const pod_planned *p, double seconds)
+{
+    const double price = pod_config_double(c, POD_OPT_PRICE);
+    const pod_mesh *m = &p->setup.compile.mesh;
+    const int used = pod_machine_cores_used(&p->machine, m);
+    const double chips = (double)pod_mesh_size(m) / (used > 0 ? used : 1);
+    return price > 0 ? price * chips * seconds / 3600 : (double)NAN;
+}
+
 double pod_simulated_allreduce_share(const pod_simulated *s)
 {
     return pod_step_share(&s->stats, POD_PHASE_REDUCE);

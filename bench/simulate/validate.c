@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_ROWS = POD_N_PUBLISHED, EVALUATED = 50000, COMMAND_BYTES = 1024 };
+enum { N_ROWS = POD_N_PUBLISHED, COMMAND_BYTES = 1024 };
 
 typedef pod_published row;
 static const row *const rows = pod_published_rows;
@@ -30,7 +30,9 @@ static pod_status predict_in(const pod_config *c, const row *r, pod_arena *arena
     const char *command = pod_simulate_command(c, arena);
     POD_TRY_GOTO(status, command ? POD_OK : POD_E_NOMEM, done);
     snprintf(out->command, sizeof out->command, "%s", command);
-    POD_TRY_GOTO(status, pod_simulate_evaluation(&p, EVALUATED, arena, &out->evaluation_s), done);
+    POD_TRY_GOTO(status,
+                 pod_simulate_evaluation(&p, pod_simulate_evaluated(&p), arena, &out->evaluation_s),
+                 done);
     pod_mesh_print(&p.setup.compile.mesh, out->mesh, sizeof out->mesh);
     snprintf(out->machine, sizeof out->machine, "%.31s", p.machine.name);
     out->cores = s.cores;
@@ -103,7 +105,7 @@ static const pod_column columns[] = {
 };
 
 static const char *const kind_names[] = {
-    [POD_ROW_FITTED] = "fitted", [POD_ROW_PREDICTED] = "predicted", [POD_ROW_APART] = "apart"};
+    [POD_ROW_FITTED] = "fitted", [POD_ROW_PREDICTED] = "predicted"};
 
 static void add_row(pod_record *t, const row *r, const outcome *o)
 {
@@ -172,7 +174,6 @@ static void fill(pod_record *r, const validation *v)
     pod_table_note(r->table,
                    "published: seconds between evaluations / steps, one evaluation included; of "
                    "EfficientNet-B2 a step");
-    pod_table_note(r->table, "apart: whole runs, whose number of steps varies; not counted");
     pod_json_text(j, "clock", "virtual");
     pod_json_bool(j, "all_hold", v->held);
     pod_json_int(j, "rows_counted", v->n_counted);

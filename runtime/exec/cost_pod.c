@@ -10,10 +10,15 @@
  *            takes less memory. So images of 64 channels take twice their size with 64 samples a
  *            core, and no more than it with 128
  *
+ * Attention and the loss over a vocabulary run in steps, with their scores in memory (pod_unfused), as
+ * the compilers of 2020 had no kernel for them: BERT of MLPerf v0.7 is einsums and a softmax.
+ *
  * The three work at the same time; before them comes an overhead. A machine may have a memory on
  * the chip that keeps what is read again soon. */
 #include "runtime/exec/cost.h"
 #include "runtime/exec/cost_join.h"
+
+#include <math.h>
 
 #include "kernels/base/assert.h"
 
@@ -25,6 +30,7 @@ typedef struct cost {
     const pod_joined *joined;
     int32_t n_joined;
     double *moved; /* by joined: bytes to and from memory */
+    double *early; /* of these, what was in memory long before, and may be copied ahead of time */
 } cost;
 
 static double up(double x, double to)
@@ -45,7 +51,7 @@ static double stored_elements(const pod_machine *m, const pod_shape *shape, doub
     for (int d = 1; d < shape->n_dims - 1; d++) inner *= (double)shape->dim[d];
     const double channels = (double)shape->dim[shape->n_dims - 1];
     const double samples = count / (inner * channels);
-    const double columns = shape->n_dims == 4 ? (double)shape->dim[2] : 1;
+    const double columns = shape->n_dims > 2 ? (double)shape->dim[shape->n_dims - 2] : 1;
     double least = up(samples, lanes) * inner * up(channels, sublanes);
     const double by_samples = up(channels, lanes) * inner * up(samples, sublanes);
     const double by_columns =
@@ -53,6 +59,44 @@ static double stored_elements(const pod_machine *m, const pod_shape *shape, doub
     if (by_samples < least) least = by_samples;
     if (by_columns < least) least = by_columns;
     return least;
+}
+
+/* Elements that the scores of an unfused op take, in tiles as well. */
+static double stored_scores(const pod_machine *m, const pod_cost *of)
+{
+    return of->unfused.matrices * up(of->product.rows, (double)m->vector_sublanes) *
+           up(of->product.cols, (double)m->vector_lanes);
+}
+
+static double score_bytes(const cost *c, const pod_instr *in)
+{
+    return in->cost.unfused.score_bytes * stored_scores(c->m, &in->cost);
+}
+
+/* The scores that forward leaves lie beside one of its outputs. */
+static void add_scores(cost *c)
+{
+    for (int32_t i = 0; i < c->p->n_instrs; i++) {
+        const pod_instr *in = &c->p->instr[i];
+        const int k = in->cost.unfused.beside - in->n_in;
+        if (in->cost.unfused.matrices > 0 && k >= 0) c->bytes[in->out[k]] += score_bytes(c, in);
+    }
+}
+
+/* One alone has no samples that are split, by which weights are told from them: it counts as one. */
+static double replicas(const cost *c)
+{
+    const bool is_alone = pod_mesh_size(&c->p->mesh) == 1;
+    return c->m->replicas_per_core > 0 && !is_alone ? (double)c->m->replicas_per_core : 1;
+}
+
+/* The replicas of a core share the samples; each has weights, gradients and states of its own. */
+static double copies(const cost *c, int32_t slot)
+{
+    const pod_type *t = &c->p->slot[slot].type;
+    unsigned split = 0;
+    for (int d = 0; d < t->shape.n_dims; d++) split |= t->split[d];
+    return split ? 1 : replicas(c);
 }
 
 static void find_bytes(cost *c)
@@ -65,9 +109,10 @@ static void find_bytes(cost *c)
                                  : (double)slot->bytes / element;
         const double stored =
             slot->type.shard.per_core > 0 ? count : stored_elements(c->m, &slot->type.shape, count);
-        c->bytes[s] = stored * element;
+        c->bytes[s] = stored * element * copies(c, s);
         c->padded[s] = count > 0 ? stored / count : 1;
     }
+    add_scores(c);
 }
 
 /* ---- the units ------------------------------------------------------------------------------- */
@@ -77,12 +122,15 @@ static double padded_product(double side, double depth, double streamed, double 
     return up(depth, side) * (streamed < side ? side : streamed) * up(resting, side);
 }
 
-static double matrix_s(const pod_machine *m, const pod_product *p)
+static double matrix_s(const pod_machine *m, const pod_cost *of)
 {
+    const pod_product *p = &of->product;
+    const pod_unfused *u = &of->unfused;
     const double side = (double)m->matrix_side;
+    const double count = u->matrices > 0 ? u->matmuls * u->matrices : p->count;
     const double rows_stream = padded_product(side, p->depth, p->rows, p->cols),
                  cols_stream = padded_product(side, p->depth, p->cols, p->rows);
-    const double least = p->count * (rows_stream < cols_stream ? rows_stream : cols_stream);
+    const double least = count * (rows_stream < cols_stream ? rows_stream : cols_stream);
     return 2 * least / (1e9 * m->peak_bf16_gflop_per_s);
 }
 
@@ -102,9 +150,15 @@ static double padding_of(const cost *c, const pod_instr *in)
 
 static double vector_s(const cost *c, const pod_instr *in)
 {
-    double ops = in->cost.vector_ops;
-    if (in->cost.product.count <= 0) ops += in->cost.matrix_flops;
-    return ops * padding_of(c, in) / (1e9 * c->m->vector_gop_per_s * c->m->vector_share);
+    const pod_cost *of = &in->cost;
+    const double rate = 1e9 * c->m->vector_gop_per_s * c->m->vector_share;
+    if (of->unfused.matrices > 0) {
+        const double scores = of->unfused.matrices * of->product.rows * of->product.cols;
+        return of->unfused.vector_ops * (stored_scores(c->m, of) / scores) / rate;
+    }
+    double ops = of->vector_ops;
+    if (of->product.count <= 0) ops += of->matrix_flops;
+    return ops * padding_of(c, in) / rate;
 }
 
 /* ---- the memory ------------------------------------------------------------------------------ */
@@ -117,30 +171,61 @@ typedef struct last_use {
     int32_t writer; /* joined; -1: it came from memory, or is there already */
 } last_use;
 
-static void touch(cost *c, last_use *use, double *passed, int32_t slot, int32_t writer)
+/* Bytes of the slot that group g reads or writes: of a whole value, what it updates of it. */
+static double bytes_for(const cost *c, int32_t g, int32_t slot)
 {
-    *passed += c->bytes[slot];
+    const int32_t part = c->p->instr[c->joined[g].lead].part_of;
+    return part >= 0 ? fmin(c->bytes[slot], c->bytes[part]) : c->bytes[slot];
+}
+
+static void touch(const cost *c, last_use *use, double *passed, int32_t g, int32_t slot,
+                  int32_t writer)
+{
+    *passed += bytes_for(c, g, slot);
     use[slot].at = *passed;
     use[slot].writer = writer;
 }
 
 static void read_one(cost *c, last_use *use, double *passed, int32_t g, int32_t slot)
 {
-    const double capacity = c->m->on_chip_mib * 1024 * 1024;
-    const bool is_there = use[slot].at > 0 && *passed - use[slot].at + c->bytes[slot] <= capacity;
+    const double capacity = c->m->on_chip_mib * 1024 * 1024, bytes = bytes_for(c, g, slot);
+    const bool is_there = use[slot].at > 0 && *passed - use[slot].at + bytes <= capacity;
     int32_t writer = use[slot].writer;
     if (!is_there) {
-        if (writer >= 0) c->moved[writer] += c->bytes[slot];
+        if (writer >= 0) c->moved[writer] += bytes_for(c, writer, slot);
         writer = -1;
-        c->moved[g] += c->bytes[slot];
+        c->moved[g] += bytes;
+        c->early[g] += bytes;
     }
-    touch(c, use, passed, slot, writer);
+    touch(c, use, passed, g, slot, writer);
 }
 
 static bool is_kept(const cost *c, int32_t slot)
 {
     const pod_space space = c->p->slot[slot].space;
     return space == POD_SPACE_STORE || space == POD_SPACE_WINDOW;
+}
+
+/* A variable whose next value a collective brings: a compiler lets the collective write it. */
+static bool is_written_by_collective(const cost *c, int32_t g)
+{
+    const pod_instr *in = &c->p->instr[c->joined[g].lead];
+    return in->n_in == 1 && in->n_out == 1 && in->phase == POD_PHASE_UPDATE &&
+           c->p->slot[in->in[0]].space == POD_SPACE_WINDOW &&
+           c->p->slot[in->out[0]].space == POD_SPACE_STORE;
+}
+
+/* The passes over scores that do not fit on the chip. */
+static void add_passes(cost *c, int32_t g)
+{
+    const pod_joined *j = &c->joined[g];
+    const double capacity = c->m->on_chip_mib * 1024 * 1024;
+    for (int32_t k = 0; k < j->work.n; k++) {
+        const pod_instr *in = &c->p->instr[j->work.at[k]];
+        const double bytes = score_bytes(c, in);
+        if (bytes * in->cost.unfused.at_once > capacity)
+            c->moved[g] += bytes * in->cost.unfused.passes;
+    }
 }
 
 static pod_status find_moved(cost *c, pod_arena *arena)
@@ -151,11 +236,13 @@ static pod_status find_moved(cost *c, pod_arena *arena)
     double passed = 0;
     for (int32_t g = 0; g < c->n_joined; g++) {
         const pod_joined *j = &c->joined[g];
+        if (is_written_by_collective(c, g)) continue;
+        add_passes(c, g);
         for (int32_t r = 0; r < j->reads.n; r++) read_one(c, use, &passed, g, j->reads.at[r]);
         for (int32_t w = 0; w < j->writes.n; w++) {
             const bool now = is_kept(c, j->writes.at[w]) || c->m->on_chip_mib == 0;
-            if (now) c->moved[g] += c->bytes[j->writes.at[w]];
-            touch(c, use, &passed, j->writes.at[w], now ? -1 : g);
+            if (now) c->moved[g] += bytes_for(c, g, j->writes.at[w]);
+            touch(c, use, &passed, g, j->writes.at[w], now ? -1 : g);
         }
     }
     return POD_OK;
@@ -163,21 +250,26 @@ static pod_status find_moved(cost *c, pod_arena *arena)
 
 /* ---- all together ---------------------------------------------------------------------------- */
 
-static pod_instr_time time_of(const cost *c, int32_t g)
+/* *ahead: bytes that were copied to the chip while units computed; those of g come off, and what
+ * its own units leave time for is added, as far as the chip holds it. */
+static pod_instr_time time_of(const cost *c, int32_t g, double *ahead)
 {
     const pod_joined *j = &c->joined[g];
-    pod_instr_time t = {.memory_s =
-                            c->moved[g] / (1e9 * c->m->copy_memory_gb_per_s * c->m->memory_share),
+    const double rate = 1e9 * c->m->copy_memory_gb_per_s * c->m->memory_share;
+    const double copied = fmin(*ahead, c->early[g]);
+    pod_instr_time t = {.memory_s = (c->moved[g] - copied) / rate,
                         .overhead_s = 1e-6 * c->m->instr_overhead_us,
                         .bytes = c->moved[g],
                         .n_joined = j->work.n};
     for (int32_t k = 0; k < j->work.n; k++) {
         const pod_instr *in = &c->p->instr[j->work.at[k]];
-        t.matrix_s += matrix_s(c->m, &in->cost.product);
+        t.matrix_s += matrix_s(c->m, &in->cost);
         t.vector_s += vector_s(c, in);
         t.flops += in->cost.matrix_flops;
         t.vector_ops += in->cost.vector_ops;
     }
+    const double spare_s = fmax(t.matrix_s, t.vector_s) - t.memory_s;
+    *ahead = fmin(*ahead - copied + fmax(0, spare_s) * rate, c->m->on_chip_mib * 1024 * 1024);
     pod__cost_bound(&t);
     return t;
 }
@@ -187,7 +279,8 @@ static pod_status join_all(cost *c, pod_arena *arena)
     c->bytes = POD_ARENA_NEW(arena, double, c->p->n_slots);
     c->padded = POD_ARENA_NEW(arena, double, c->p->n_slots);
     c->moved = POD_ARENA_NEW(arena, double, c->p->n_instrs);
-    if (!c->bytes || !c->padded || !c->moved) return POD_E_NOMEM;
+    c->early = POD_ARENA_NEW(arena, double, c->p->n_instrs);
+    if (!c->bytes || !c->padded || !c->moved || !c->early) return POD_E_NOMEM;
     find_bytes(c);
     POD_TRY(pod_join(c->p, c->bytes, arena, &c->joined, &c->n_joined));
     return POD_OK;
@@ -198,7 +291,8 @@ static pod_status fill(cost *c, pod_arena *arena, pod_instr_time time[])
     POD_TRY(join_all(c, arena));
     POD_TRY(find_moved(c, arena));
     for (int32_t i = 0; i < c->p->n_instrs; i++) time[i] = (pod_instr_time){0};
-    for (int32_t g = 0; g < c->n_joined; g++) time[c->joined[g].lead] = time_of(c, g);
+    double ahead = 0;
+    for (int32_t g = 0; g < c->n_joined; g++) time[c->joined[g].lead] = time_of(c, g, &ahead);
     return POD_OK;
 }
 
@@ -273,7 +367,7 @@ static pod_status hold(cost *c, pod_arena *arena, double *bytes)
     POD_TRY(join_all(c, arena));
     POD_TRY(most_alive(c, arena, &step));
     for (int i = 0; i < c->p->n_inputs; i++) input += c->bytes[c->p->input[i].value.id];
-    *bytes = step + input + (double)c->p->window_bytes + (double)c->p->store_bytes;
+    *bytes = step + input + replicas(c) * (double)(c->p->window_bytes + c->p->store_bytes);
     return POD_OK;
 }
 

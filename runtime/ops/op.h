@@ -33,6 +33,21 @@ typedef struct pod_product {
     double count, rows, cols, depth;
 } pod_product;
 
+/* How a machine runs an op for which it has no kernel as a whole: as matmuls and sweeps, one after
+ * the other, which leave scores (or logits) in memory between them. */
+typedef struct pod_unfused {
+    double
+        matrices; /* of scores, product.rows x product.cols each; 0: the op runs in one way only */
+    double score_bytes;
+    double matmuls;    /* per matrix, instead of those of `product` */
+    double vector_ops; /* instead of pod_cost.vector_ops */
+    double passes;  /* over all scores, besides the one that leaves them for backward or reads those
+                          of forward */
+    double at_once; /* sets of scores that exist at the same time */
+    int beside;     /* index among inputs and outputs: the value that exists as long as the scores
+                          that forward leaves for backward */
+} pod_unfused;
+
 /* The work of a node, given the shapes of its values. */
 typedef struct pod_cost {
     double matrix_flops; /* two per multiply-add of matmuls and convolutions */
@@ -41,9 +56,11 @@ typedef struct pod_cost {
      * again. */
     pod_product product;
     /* All other work: one per element and operation. A function such as exp counts about ten, as
-     * many as the terms of its polynomial. */
+     * many as the terms of its polynomial; a random number counts one, as TPUs have an instruction for
+     * it. */
     double vector_ops;
     double bytes_read, bytes_written;
+    pod_unfused unfused;
 } pod_cost;
 
 /* How an op traverses its largest value. This decides whether a compiler can join ops in one pass

@@ -136,29 +136,54 @@ static pod_attention_shape shape_of(const attention_attr *a, const pod_shape *q,
                                  .layer = a->layer};
 }
 
+typedef struct work {       /* per score, but for the matmuls and passes, which are of all */
+    int n_needed, n_run;    /* matmuls of the formulas, and of our kernels */
+    double ops, exps_apart; /* operations; exponentials that unfused sweeps compute once more */
+    double ops_apart;       /* operations of unfused sweeps */
+    double passes, at_once; /* pod_unfused */
+} work;
+
 /* matrix_flops counts what the formulas need for all scores, causal or padded or not: two matmuls
- * forward, four backward. `product` counts what runs: backward computes the scores again. */
-static void cost_of(const pod_node *n, const pod_type in[], const pod_type out[], int n_needed,
-                    int n_run, double ops_each, pod_cost *cost)
+ * forward, four backward. `product` counts what runs: backward computes the scores again. Every sweep
+ * that needs probabilities computes the exponential, and draws what dropout keeps. */
+static void cost_of(const pod_node *n, const pod_type in[], const pod_type out[], const work *w,
+                    pod_cost *cost)
 {
+    enum { EXP = 10, DROP = 3 }; /* draw, compare, multiply */
     const pod_attention_shape s = shape_of(n->attr, &in[Q].shape, &in[K].shape, in[Q].dtype);
     const double heads = (double)s.n * (double)s.heads, sq = (double)s.sq, sk = (double)s.sk;
-    const double of_gates = s.rate > 0 ? 20 : 0; /* Philox, a number of 32 bits */
-    pod__cost_of(n, in, out, heads * sq * sk * (ops_each + of_gates), cost);
-    cost->matrix_flops = n_needed * pod_attention_matmul_flops(&s);
+    const double drop = s.rate > 0 ? DROP : 0, scores = heads * sq * sk;
+    const int n_kept = n->op == &pod__op_attention ? n->n_in + 1 : LSE;
+    pod__cost_of(n, in, out, scores * (w->ops + EXP + drop), cost);
+    cost->matrix_flops = w->n_needed * pod_attention_matmul_flops(&s);
     cost->product =
-        (pod_product){.count = n_run * heads, .rows = sq, .cols = sk, .depth = (double)s.d};
+        (pod_product){.count = w->n_run * heads, .rows = sq, .cols = sk, .depth = (double)s.d};
+    cost->unfused =
+        (pod_unfused){.matrices = heads,
+                      .score_bytes = (double)pod_dtype_bytes(in[Q].dtype),
+                      .matmuls = w->n_needed,
+                      .vector_ops = scores * (w->ops_apart + w->exps_apart * (EXP + drop)),
+                      .passes = w->passes,
+                      .at_once = w->at_once,
+                      .beside = n_kept};
 }
 
+/* Fused: maximum, subtract, exponential, sum. Unfused, three sweeps: the scores with mask and
+ * maximum, which stay; the sum of their exponentials; the exponentials as an operand. */
 static void attention_cost(const pod_node *n, const pod_type in[], const pod_type out[],
                            pod_cost *cost)
 {
-    cost_of(n, in, out, 2, 2, 13, cost); /* maximum, subtract, exponential, sum */
+    static const work w = {2, 2, 3, 2, 6, 2, 1};
+    cost_of(n, in, out, &w, cost);
 }
 
+/* Fused: subtract, exponential, subtract, multiply. Unfused, four matmuls: the gradient of the
+ * probabilities, which is written, with the row sums of its product with them; dv, which reads the
+ * scores; dq and dk, which read both. */
 static void grad_cost(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost)
 {
-    cost_of(n, in, out, 4, 5, 13, cost); /* subtract, exponential, subtract, multiply */
+    static const work w = {4, 5, 3, 4, 10, 6, 2};
+    cost_of(n, in, out, &w, cost);
 }
 
 /* ---- kernels ------------------------------------------------------------------------------- */

@@ -104,7 +104,9 @@ static pod_vocab_loss_shape shape_of(const pod_shape *h, const pod_shape *table)
     return (pod_vocab_loss_shape){pod__rows(h), table->dim[0], table->dim[1]};
 }
 
-/* The gradient makes the logits again, so that three products run. */
+/* The gradient makes the logits again, so that three products run. Unfused, forward leaves the logits,
+ * in float32, with their maximum, and reads them once more for the sum of their exponentials; each of
+ * backward's two products reads them as probabilities. */
 static void vocab_cost(const pod_node *n, const pod_type in[], const pod_type out[], pod_cost *cost)
 {
     const bool is_grad = n->op == &pod__op_vocab_loss_grad;
@@ -117,6 +119,13 @@ static void vocab_cost(const pod_node *n, const pod_type in[], const pod_type ou
                                   .rows = (double)s.rows,
                                   .cols = (double)s.vocab,
                                   .depth = (double)s.hidden};
+    cost->unfused = (pod_unfused){.matrices = 1,
+                                  .score_bytes = sizeof(float),
+                                  .matmuls = is_grad ? 2 : 1,
+                                  .vector_ops = logits * (is_grad ? 28 : ops),
+                                  .passes = 1,
+                                  .at_once = 1,
+                                  .beside = is_grad ? 4 : n->n_in + 3};
 }
 
 static pod_vocab_loss_in in_of(const void *const in[], const float *bias)

@@ -133,7 +133,7 @@ printf 'job,submit_s,chips,duration_s,model,batch\na,0,64,86400,resnet50,4096\n'
     --interval 600 --json one.json >/dev/null || fail "one: simulate: exit $?"
 allocated=$(sed -n 's/.*"allocated_s": \([0-9.]*\),.*/\1/p' one.json)
 grep -q "^a,.*,0.000000000,$allocated,ended," one/jobs.csv || fail "one: $(tail -1 one/jobs.csv), simulate says $allocated"
-grep -q '^# resnet50, batch 4096, on 4x4x4 of tpu-v4: a step takes 22' one.txt || fail "one: $(cat one.txt)"
+grep -q '^# resnet50, batch 4096, on 4x4x4 of tpu-v4: a step takes 20' one.txt || fail "one: $(cat one.txt)"
 
 if [ -n "$traces" ] && [ -d "$traces/trace-philly" ]; then
     # Without the thirty replays of openb, which take 25 s.

@@ -1,10 +1,13 @@
 /* What instructions take on a machine with a matrix unit: small programs by hand, padding, what is
  * joined and what is not, and that no better machine is slower. */
+#include <math.h>
+
 #include "kernels/base/cpu.h"
 #include "runtime/exec/cost.h"
 #include "runtime/ops/ops.h"
 #include "runtime/passes/passes.h"
 #include "tests/harness/harness.h"
+#include "tests/harness/interp.h"
 #include "tests/harness/nets.h"
 
 enum { SIDE = 8, C = 64 };
@@ -27,7 +30,7 @@ static pod_machine round_machine(void)
 }
 
 /* x (n, 8, 8, 64), 3x3 filters, perhaps batch normalization, relu, mean (n, 64), float32. */
-static const pod_program *program_of(pod_arena *a, int64_t n, bool normalizes)
+static const pod_program *program_on(pod_arena *a, const char *cores, int64_t n, bool normalizes)
 {
     static const pod_target target = {.name = "reference", .cpu = POD_CPU_REFERENCE_ONLY};
     pod_graph *g;
@@ -43,10 +46,18 @@ static const pod_program *program_of(pod_arena *a, int64_t n, bool normalizes)
     if (normalizes) y = pod_batchnorm(g, y, bn);
     pod_output(g, "mean", pod_cast(g, pod_mean_pool(g, pod_relu(g, y)), POD_F32));
     POD_CHECK_OK(pod_graph_finish(g));
-    POD_CHECK_OK(pod_mesh_parse("1", &mesh));
-    const pod_compile_args args = {.mesh = mesh, .target = &target, .bucket_bytes = 1 << 20};
+    POD_CHECK_OK(pod_mesh_parse(cores, &mesh));
+    pod_coll_rules *rules;
+    POD_CHECK_OK(pod_coll_rules_parse(a, "allreduce:torus2d", &rules));
+    const pod_compile_args args = {
+        .mesh = mesh, .target = &target, .bucket_bytes = 1 << 20, .rules = rules};
     POD_CHECK_OK(pod_compile(g, n, &args, a, &p));
     return p;
+}
+
+static const pod_program *program_of(pod_arena *a, int64_t n, bool normalizes)
+{
+    return program_on(a, "1", n, normalizes);
 }
 
 static pod_instr_time *times_of(pod_arena *a, const pod_machine *m, const pod_program *p)
@@ -127,6 +138,79 @@ static void chips_may_keep_values(void)
     CU_ASSERT(moved[2] >= 2 * Y + 4 * W && moved[2] < 2.2 * Y + 4 * W);
 }
 
+/* Attention of n sequences of 16 tokens, two heads of 32 features, and the gradient of q, which reads
+ * what forward leaves. */
+enum { TOKENS = 16, HEADS = 2, FEATURES = 64 };
+
+static const pod_program *attention_of(pod_arena *a, int64_t n)
+{
+    static const pod_target target = {.name = "reference", .cpu = POD_CPU_REFERENCE_ONLY};
+    const pod_shape rows = {3, {n, TOKENS, FEATURES}};
+    pod_graph *g;
+    pod_mesh mesh;
+    const pod_program *p = NULL;
+    if (pod_graph_create(a, &g) != POD_OK) return NULL;
+    const pod_init init = {POD_INIT_NORMAL, 1};
+    pod_value q = pod_weight(g, "q", rows, init, POD_ROLE_WEIGHT), grad[1];
+    pod_value y = pod_attention(g, q, q, q, (pod_value){0}, (pod_value){0},
+                                (pod_attention_attr){.n_heads = HEADS});
+    pod_value sum = pod_test_weigh(g, y, pod_input(g, "r", *pod_graph_type(g, y), POD_NO_BATCH));
+    pod_output(g, "sum", sum);
+    POD_CHECK_OK(pod_pass_grad(g, sum, grad));
+    pod_assign(g, q, grad[0]);
+    POD_CHECK_OK(pod_graph_finish(g));
+    POD_CHECK_OK(pod_mesh_parse("1", &mesh));
+    const pod_compile_args args = {.mesh = mesh, .target = &target, .bucket_bytes = 1 << 20};
+    POD_CHECK_OK(pod_compile(g, n, &args, a, &p));
+    return p;
+}
+
+/* A pod's scores are stored: 16 x 16, padded to 16 x 128, of each head. Forward writes them and reads
+ * them twice; backward reads them four times, writes the gradients of probabilities and reads these
+ * twice. */
+static void scores_are_stored(void)
+{
+    enum { N = 4 };
+    pod_arena *a = pod_test_arena();
+    pod_machine m = round_machine();
+    const pod_program *p = attention_of(a, N);
+    if (!p) return;
+    const double scores = N * HEADS * TOKENS * 128 * sizeof(float);
+    const double values = N * TOKENS * 128 * sizeof(float); /* 64 features, in lanes */
+    const double lse = N * HEADS * 128 * sizeof(float);
+    for (int i = 0; i < 2; i++) {
+        m.on_chip_mib = i;
+        const pod_instr_time *time = times_of(a, &m, p);
+        const pod_instr_time *forward = &time[find(p, "attention")],
+                             *backward = &time[find(p, "attention_grad")];
+        CU_ASSERT_DOUBLE_EQUAL(forward->matrix_s, 2 * 2.0 * N * HEADS * 128 * 128 * 128 / 1e14,
+                               1e-15);
+        CU_ASSERT_DOUBLE_EQUAL(backward->matrix_s, 2 * forward->matrix_s, 1e-15);
+        if (i == 1) continue;
+        POD_CHECK(fabs(100e9 * forward->memory_s - (2 * values + lse + 3 * scores)) < 8 * lse,
+                  "%g bytes", 100e9 * forward->memory_s);
+        POD_CHECK(fabs(100e9 * backward->memory_s - (7 * scores + 6 * values)) < 2 * values,
+                  "%g bytes, %g of scores", 100e9 * backward->memory_s, 7 * scores);
+    }
+    size_t bytes = 0;
+    POD_CHECK_OK(pod_cost_memory(&m, p, &bytes));
+    CU_ASSERT((double)bytes > scores);
+}
+
+/* Two replicas of a core hold the weights twice and halve no work. */
+static void replicas_have_weights(void)
+{
+    pod_arena *a = pod_test_arena();
+    pod_machine m = round_machine();
+    const pod_program *p = program_on(a, "2", 256, false);
+    if (!p) return;
+    const pod_instr_time one = times_of(a, &m, p)[find(p, "conv2d")];
+    m.replicas_per_core = 2;
+    const pod_instr_time two = times_of(a, &m, p)[find(p, "conv2d")];
+    CU_ASSERT_EQUAL(two.matrix_s, one.matrix_s);
+    CU_ASSERT_DOUBLE_EQUAL(100e9 * (two.memory_s - one.memory_s), 4 * W, 1e-3);
+}
+
 static double total(const pod_machine *m, const pod_program *p, pod_arena *a)
 {
     const pod_instr_time *time = times_of(a, m, p);
@@ -191,5 +275,7 @@ static void needs_all_numbers(void)
 
 POD_TEST_SUITE("cost_pod", {"by_hand", by_hand}, {"sums_are_waited_for", sums_are_waited_for},
                {"chips_may_keep_values", chips_may_keep_values},
+               {"scores_are_stored", scores_are_stored},
+               {"replicas_have_weights", replicas_have_weights},
                {"better_is_not_slower", better_is_not_slower},
                {"needs_all_numbers", needs_all_numbers});

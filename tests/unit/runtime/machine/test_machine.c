@@ -196,7 +196,7 @@ static void known_machines(void)
         POD_CHECK_OK(pod_machine_read(path, &again));
         CU_ASSERT_EQUAL(memcmp(&m, &again, sizeof m), 0);
     }
-    CU_ASSERT_EQUAL(n, 4);
+    CU_ASSERT_EQUAL(n, 5);
 }
 
 static void machines_wrap_meshes(void)
