@@ -127,16 +127,21 @@ def minipod_names(model):
     names = {}
     for path, module in model.named_modules():
         scope = path.replace("stages.", "").replace(".", "/")
-        if isinstance(module, nn.Conv2d):
+        if isinstance(module, nn.Conv2d) and module.bias is None:
             of = {"weight": "w"}
             scope = scope.rpartition("/")[0]
         elif isinstance(module, nn.BatchNorm2d):
             of = {"weight": "gamma", "bias": "beta", "running_mean": "moving_mean",
                   "running_var": "moving_var"}
             scope = scope.rpartition("/")[0]
-        elif isinstance(module, nn.Linear):
+        elif isinstance(module, nn.LayerNorm):
+            of = {"weight": "gamma", "bias": "beta"}
+        elif isinstance(module, nn.Linear) and scope.startswith("blocks/"):
+            of = {"weight": "kernel", "bias": "bias"}
+        elif isinstance(module, (nn.Conv2d, nn.Linear)):
             of = {"weight": "w", "bias": "b"}
         else:
+            names.update((name, name) for name in module._parameters if not path)
             continue
         for ours, theirs in of.items():
             names[f"{path}.{ours}"] = f"{scope}/{theirs}"

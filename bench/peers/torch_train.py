@@ -2,7 +2,7 @@
 """Trains minipod's models with PyTorch on the same machine, to compare with `minipod train`.
 
 The networks are those of models/*.c, parameter for parameter (ResNet v1.5; ResNets for small images
-with option B shortcuts; EfficientNet with dropout and stochastic depth); torch_parity.py checks that.
+with option B shortcuts; EfficientNet with dropout and stochastic depth; vit-tiny); torch_parity.py checks that.
 They run in bf16 autocast and channels-last, with one thread per rank. Several ranks use
 DistributedDataParallel over gloo, each with its own shard of the global batch and its own batch norm.
 Synthetic data are one batch of noise in memory, so PyTorch spends no time on loading. With --target it
@@ -28,6 +28,7 @@ import sys
 import time
 from collections import OrderedDict
 
+sys.dont_write_bytecode = True  # of what is imported from this folder
 SKIPPED = 77
 BN_EPSILON = 1e-5  # minipod's default
 
@@ -40,6 +41,7 @@ try:
 except ImportError as why:
     print(f"SKIPPED: {why}; on Debian: apt-get install python3-torch, and /usr/bin/python3")
     sys.exit(SKIPPED)
+from vit_net import VisionTransformer
 
 # ---- the models, as models/*.c builds them; modules have the names that the scopes have there ----
 
@@ -213,8 +215,11 @@ class Mlp(nn.Module):
         return self.logits(F.relu(self.hidden2(x)))
 
 
-def make_model(name, shape, classes, dropout=None, survival=0.8):
+def make_model(name, shape, classes, dropout=None, survival=None):
     height, width, channels = shape
+    if name == "vit-tiny":
+        return VisionTransformer(shape, classes, 0.9 if survival is None else survival)
+    survival = 0.8 if survival is None else survival
     if name == "mlp":
         return Mlp(height * width * channels, classes)
     if name.startswith("efficientnet"):
@@ -238,6 +243,7 @@ MODELS = {  # what each was published for: images and classes
     **{f"efficientnet-b{number}": ((size, size, 3), 1000)
        for number, size in enumerate((224, 240, 260, 300, 380, 456, 528, 600))},
     "efficientnet-b0-32": ((32, 32, 3), 10),
+    "vit-tiny": ((224, 224, 3), 1000),
 }
 
 # ---- updates and schedules, as runtime/optim has them --------------------------------------------
@@ -267,9 +273,10 @@ class Lars(torch.optim.Optimizer):
 
 
 def make_optimizer(model, args):
-    """Batch norm and biases neither decay nor have a trust ratio."""
-    skipped = [w for w in model.parameters() if w.dim() == 1]
-    others = [w for w in model.parameters() if w.dim() > 1]
+    """Norms and biases neither decay nor have a trust ratio; nor have a class token and positions."""
+    biases = {"cls_token", "pos_embed"}
+    skipped = [w for name, w in model.named_parameters() if w.dim() == 1 or name in biases]
+    others = [w for name, w in model.named_parameters() if w.dim() > 1 and name not in biases]
     groups = [{"params": others, "weight_decay": args.weight_decay, "is_skipped": False},
               {"params": skipped, "weight_decay": 0.0, "is_skipped": True}]
     if args.optimizer == "lars":

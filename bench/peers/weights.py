@@ -71,11 +71,14 @@ def torch_name(name, names):
     """What PyTorch's network calls a weight; `names` are those of all weights. A convolution and
     its batch norm share a scope in minipod."""
     scope, _, what = name.rpartition("/")
-    has_norm = f"{scope}/gamma" in names
+    if not scope:
+        return name
     module = ("stages." if scope.startswith("stage") else "") + scope.replace("/", ".")
+    if f"{scope}/moving_mean" not in names:
+        of = {"gamma": "weight", "kernel": "weight", "w": "weight"}
+        return f"{module}.{of.get(what, 'bias')}"
     of = {"gamma": "norm.weight", "beta": "norm.bias", "moving_mean": "norm.running_mean",
-          "moving_var": "norm.running_var", "w": "conv.weight" if has_norm else "weight",
-          "b": "bias"}
+          "moving_var": "norm.running_var", "w": "conv.weight"}
     return f"{module}.{of[what]}"
 
 # ---- checkpoints ---------------------------------------------------------------------------------
