@@ -188,10 +188,9 @@ static pod_status check_beside(const pod_config *c, uint32_t command, pod_opt mi
 static pod_status check_writable(const pod_config *c, pod_opt mine)
 {
     const char *out = pod_config_text(c, POD_OPT_OUT), *path = path_of(c, mine);
-    if (!may_be_stdout(mine)) return pod_file_check(path);
     if (mine == POD_OPT_OUTPUT) return POD_OK; /* which may name a folder that is to be made */
     if (out[0] != '\0' && pod_file_comes_with(path, out)) return POD_OK;
-    return pod_file_check_result(path);
+    return may_be_stdout(mine) ? pod_file_check_result(path) : pod_file_check(path);
 }
 
 pod_status pod_result_files_check(const pod_config *c, uint32_t command)

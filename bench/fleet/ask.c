@@ -155,14 +155,15 @@ static void find_asked(const pod_fleet_study *s, const char *name, answer *x)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static const char *why(const answer *x, char text[], size_t n)
+/* "REASON: what there is of it" */
+static void why(const answer *x, char text[], size_t n)
 {
     const pod_fleet_view *v = &x->view;
     const pod_fleet_request *r = &x->kind->request[x->job];
     if (x->own->first_start == r->submit)
-        snprintf(text, n, "it does");
+        snprintf(text, n, "it does: ");
     else if (v->most_free_chips < r->chips && v->most_free_chips + v->down_chips >= r->chips)
-        snprintf(text, n, "hosts are down: %" PRId64 " chips are free in a pod, %" PRId64 " down",
+        snprintf(text, n, "down: %" PRId64 " chips are free in a pod, %" PRId64 " down",
                  v->most_free_chips, v->down_chips);
     else if (v->most_free_chips < r->chips)
         snprintf(text, n, "busy: no pod has more than %" PRId64 " free chips", v->most_free_chips);
@@ -175,7 +176,6 @@ static const char *why(const answer *x, char text[], size_t n)
         snprintf(text, n, "spare: --spare holds what is free");
     else
         snprintf(text, n, "order: %d jobs wait, and some of them are before it", v->n_queued);
-    return text;
 }
 
 static void put_time(pod_record *r, const char *key, const char *name, const answer *x,
@@ -199,7 +199,11 @@ static void fill(pod_record *r, const answer *x, const asked *job)
                     (double)(q->plan.n_steps * q->plan.step) / HOUR_NS, q->priority, job->day);
     put_time(r, "start_h", "starts after", x, o->first_start, "");
     put_time(r, "end_h", "ends after", x, o->end, "");
-    pod_record_text(r, "why", "why not at once", why(x, text, sizeof text));
+    why(x, text, sizeof text);
+    char *colon = strchr(text, ':');
+    *colon = '\0';
+    pod_record_text(r, "why", "why not at once", text);
+    pod_record_note(r, "%s", colon + 2);
     if (o->first_start != q->submit)
         put_time(r, "head_h", "as the first in the queue", x, o->promised,
                  "when others end, by the estimates");

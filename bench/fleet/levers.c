@@ -109,23 +109,21 @@ static pod_status list_sets(const char *text, uint32_t set[MAX_SETS], int *n)
         what "extra-large ci", "%", false                                                          \
     }
 
-/* The terminal has the classes in a table of their own. */
+/* The terminal has the classes in a table of their own; --help-all says what each lever does. */
 static const pod_column columns[] = {
-    {"lever", "", true},
-    {"scheduling", "pp", false},
-    {"scheduling ci", "pp", false},
-    {"runtime", "pp", false},
-    {"runtime ci", "pp", false},
-    {"program", "pp", false},
-    {"program ci", "pp", false},
-    {"goodput", "pp", false},
-    {"goodput ci", "pp", false},
-    POD__CLASSES("scheduling of "),
-    POD__CLASSES("once started "),
-    {"what it does", "", true},
+    {"lever", "", true},           {"scheduling", "pp", false},
+    {"sg ci", "pp", false},        {"runtime", "pp", false},
+    {"rg ci", "pp", false},        {"program", "pp", false},
+    {"pg ci", "pp", false},        {"goodput", "pp", false},
+    {"mpg ci", "pp", false},       POD__CLASSES("scheduling of "),
+    POD__CLASSES("once started "), {"what it does", "", true},
 };
 
-static const pod_column class_columns[] = {{"scheduling of", "", true}, POD__CLASSES("")};
+static const pod_column class_columns[] = {
+    {"scheduling of", "", true}, {"small", "%", false},       {"s ci", "%", false},
+    {"medium", "%", false},      {"m ci", "%", false},        {"large", "%", false},
+    {"l ci", "%", false},        {"extra-large", "%", false}, {"xl ci", "%", false},
+};
 
 /* The mean of a value, or of its change against the first set seed by seed, and half of the mean's
  * 95 % interval by Student's t. */
@@ -232,17 +230,17 @@ static void note(pod_table *t, const pod_fleet_runs *r)
 {
     pod_table_note(t, "minipod %s fleet --levers, clock virtual, %d seed%s from %" PRIu64,
                    POD_VERSION, r->n_seeds, r->n_seeds > 1 ? "s" : "", r->seed);
-    pod_table_note(t, "changes in percentage points on the same draws; ci is half of the 95 %% "
-                      "interval of the mean over seeds");
+    pod_table_note(
+        t, "none: the factors in %%; the others: changes in percentage points on the same draws");
+    pod_table_note(t, "ci: half of the 95 %% interval of the mean over seeds");
 }
 
 static void fill(pod_record *r, pod_table *classes, const pod_fleet_runs *runs)
 {
     note(r->table, runs);
-    pod_table_csv_only(r->table, N_FACTOR_COLUMNS, 4 * POD_FLEET_CLASSES);
-    pod_table_note(classes,
-                   "scheduling goodput of classes of jobs, not changes: allocated / asked for "
-                   "since submission, and since the first start");
+    pod_table_csv_only(r->table, N_FACTOR_COLUMNS, 4 * POD_FLEET_CLASSES + 1);
+    pod_table_note(classes, "scheduling goodput of classes of jobs, not changes:");
+    pod_table_note(classes, "allocated / asked for since submission, and since the first start");
     pod_json_text(&r->json, "clock", "virtual");
     pod_json_int(&r->json, "seeds", runs->n_seeds);
     pod_json_open_array(&r->json, "levers");

@@ -179,10 +179,10 @@ pod_status pod_fleet_step_find(pod_fleet_steps *s, const pod_fleet_step_key *k, 
 void pod_fleet_steps_note(const pod_fleet_steps *s, pod_table *t)
 {
     for (const entry *e = s->first; e; e = e->next)
-        pod_table_note(
-            t, "%s, batch %" PRId64 ", on %s of %s%s: a step takes %.4g ms, ideally %.4g",
-            e->key.model, e->key.batch, e->step.mesh, e->key.topology->name,
-            e->key.overlaps ? "" : " without overlap", 1e3 * e->step.step_s, 1e3 * e->step.ideal_s);
+        pod_table_note(t, "%s, batch %" PRId64 ", on %s of %s%s: step %.4g ms, ideal %.4g",
+                       e->key.model, e->key.batch, e->step.mesh, e->key.topology->name,
+                       e->key.overlaps ? "" : ", no overlap", 1e3 * e->step.step_s,
+                       1e3 * e->step.ideal_s);
 }
 
 void pod_fleet_steps_json(const pod_fleet_steps *s, pod_json *j)

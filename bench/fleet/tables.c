@@ -18,22 +18,14 @@ typedef struct report {
 
 /* ---- factors --------------------------------------------------------------------------------- */
 
+/* The terminal has what happened to jobs in a table of its own. */
+enum { FIRST_CSV_ONLY = 9, N_CSV_ONLY = 6 };
 static const pod_column factor_columns[] = {
-    {"segment", "", true},
-    {"jobs", "", false},
-    {"started", "", false},
-    {"ended", "", false},
-    {"asked", "chip-h", false},
-    {"allocated", "chip-h", false},
-    {"productive", "chip-h", false},
-    {"scheduling", "%", false},
-    {"once started", "%", false},
-    {"runtime", "%", false},
-    {"program", "%", false},
-    {"goodput", "%", false},
-    {"failures", "", false},
-    {"evictions", "", false},
-    {"moves", "", false},
+    {"segment", "", true},           {"jobs", "", false},        {"asked", "chip-h", false},
+    {"allocated", "chip-h", false},  {"scheduling", "%", false}, {"once started", "%", false},
+    {"runtime", "%", false},         {"program", "%", false},    {"goodput", "%", false},
+    {"productive", "chip-h", false}, {"started", "", false},     {"ended", "", false},
+    {"failures", "", false},         {"evictions", "", false},   {"moves", "", false},
 };
 
 /* The fleet's row has capacity below scheduling, the others what their jobs asked for. */
@@ -45,16 +37,16 @@ static void add_factors(pod_record *r, const char *name, const pod_fleet_segment
     pod_json_open_object(&r->json, NULL);
     pod_cell_text(r, "segment", name);
     pod_cell_int(r, "jobs", g->n_jobs);
-    pod_cell_int(r, "started", g->n_started);
-    pod_cell_int(r, "ended", g->n_ended);
     pod_cell_real(r, "asked_chip_h", 0, g->asked_h);
     pod_cell_real(r, "allocated_chip_h", 0, g->together_h);
-    pod_cell_real(r, "productive_chip_h", 0, g->productive_h);
     pod_cell_real(r, "scheduling_goodput", 2, scheduling);
     pod_cell_real(r, "scheduling_goodput_once_started", 2, pod_fleet_scheduling_once_started(g));
     pod_cell_real(r, "runtime_goodput", 2, runtime);
     pod_cell_real(r, "program_goodput", 2, program);
     pod_cell_real(r, "goodput", 2, scheduling * runtime * program);
+    pod_cell_real(r, "productive_chip_h", 0, g->productive_h);
+    pod_cell_int(r, "started", g->n_started);
+    pod_cell_int(r, "ended", g->n_ended);
     pod_cell_int(r, "failures", g->n_failures);
     pod_cell_int(r, "evictions", g->n_evictions);
     pod_cell_int(r, "moves", g->n_moves);
@@ -93,8 +85,8 @@ static void note_plan(pod_table *t, const pod_fleet_study *s)
         pod_table_note(t, "jobs of a trace are nothing but their run time; --job has them start "
                           "and save");
     pod_table_note(
-        t, "scheduling: allocated / capacity of the fleet and of a week, / asked of a class; once "
-           "started: without the wait for the first start");
+        t, "scheduling: allocated / capacity of the fleet and of a week, / asked of others");
+    pod_table_note(t, "once started: without the wait for the first start");
 }
 
 /* What each segment loses by each factor, in chip-hours; the most is where to look first. */
@@ -168,20 +160,21 @@ static void fill_ledger(pod_table *t, const report *x)
 /* ---- waits ----------------------------------------------------------------------------------- */
 
 static const pod_column wait_columns[] = {
-    {"segment", "", true}, {"started", "", false}, {"waiting", "", false},     {"mean", "h", false},
-    {"p50", "h", false},   {"p90", "h", false},    {"p99", "h", false},        {"max", "h", false},
-    {"order", "%", false}, {"busy", "%", false},   {"fragmented", "%", false}, {"down", "%", false},
-    {"spare", "%", false},
+    {"segment", "", true}, {"started", "", false}, {"waiting", "", false}, {"mean", "h", false},
+    {"p50", "h", false},   {"p90", "h", false},    {"p99", "h", false},    {"max", "h", false},
+};
+
+static const pod_column reason_columns[] = {
+    {"segment", "", true},      {"failures", "", false}, {"evictions", "", false},
+    {"moves", "", false},       {"order", "%", false},   {"busy", "%", false},
+    {"fragmented", "%", false}, {"down", "%", false},    {"spare", "%", false},
 };
 
 static void fill_waits(pod_table *t, const report *x)
 {
-    pod_table_note(t,
-                   "waits before the first start, of jobs that started; and what all waited for");
+    pod_table_note(t, "waits before the first start, of jobs that started");
     for (int i = 0; i < x->n_segments; i++) {
         const pod_fleet_segment *g = &x->segment[i];
-        double all_h = 0;
-        for (int k = 0; k < POD_N_WAITS; k++) all_h += g->wait_h[k];
         pod_table_add(t, "%s", g->name);
         pod_table_add(t, "%" PRId64, g->n_started);
         pod_table_add(t, "%" PRId64, g->n_waiting);
@@ -190,14 +183,45 @@ static void fill_waits(pod_table *t, const report *x)
         pod_table_number(t, g->p90_h);
         pod_table_number(t, g->p99_h);
         pod_table_number(t, g->max_h);
-        for (int k = 0; k < POD_N_WAITS; k++) pod_table_number(t, 100 * g->wait_h[k] / all_h);
+    }
+}
+
+static void fill_reasons(pod_table *t, const report *x)
+{
+    pod_table_note(t, "what happened to jobs, and what they waited for before their first start");
+    for (int i = 0; i < x->n_segments; i++) {
+        const pod_fleet_segment *g = &x->segment[i];
+        double all_h = 0;
+        for (int k = 0; k < POD_N_WAITS; k++) all_h += g->wait_h[k];
+        pod_table_add(t, "%s", g->name);
+        pod_table_add(t, "%" PRId64, g->n_failures);
+        pod_table_add(t, "%" PRId64, g->n_evictions);
+        pod_table_add(t, "%" PRId64, g->n_moves);
+        for (int k = 0; k < POD_N_WAITS; k++) {
+            if (all_h > 0)
+                pod_table_add(t, "%.1f", 100 * g->wait_h[k] / all_h);
+            else
+                pod_table_add(t, "-");
+        }
     }
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void fill_json(pod_record *r, const report *x, const pod_table *ledger,
-                      const pod_table *waits)
+enum { LEDGER, WAITS, REASONS, N_TABLES };
+
+static const struct {
+    const char *name; /* in JSON */
+    const pod_column *column;
+    int n_columns;
+    void (*fill)(pod_table *t, const report *x);
+} tables[N_TABLES] = {
+    [LEDGER] = {"ledger", ledger_columns, N_COLUMNS(ledger_columns), fill_ledger},
+    [WAITS] = {"waits", wait_columns, N_COLUMNS(wait_columns), fill_waits},
+    [REASONS] = {"reasons", reason_columns, N_COLUMNS(reason_columns), fill_reasons},
+};
+
+static void fill_json(pod_record *r, const report *x, pod_table *const table[N_TABLES])
 {
     const pod_fleet_study *s = x->study;
     pod_json *j = &r->json;
@@ -208,23 +232,21 @@ static void fill_json(pod_record *r, const report *x, const pod_table *ledger,
     pod_json_int(j, "seed", (int64_t)s->seed);
     pod_fleet_steps_json(s->steps, j);
     add_segments(r, x);
-    pod_table_json(ledger, j, "ledger");
-    pod_table_json(waits, j, "waits");
+    for (int i = 0; i < N_TABLES; i++) pod_table_json(table[i], j, tables[i].name);
 }
 
-static pod_status print_all(const report *x, pod_log *log, pod_record *r, pod_table *ledger,
-                            pod_table *waits)
+static pod_status print_all(const report *x, pod_log *log, pod_record *r,
+                            pod_table *const table[N_TABLES])
 {
     const pod_config *c = x->study->config;
     const char *folder = pod_config_text(c, POD_OPT_OUT);
     char path[POD_PATH_BYTES];
     note_plan(r->table, x->study);
-    fill_ledger(ledger, x);
-    fill_waits(waits, x);
-    fill_json(r, x, ledger, waits);
+    pod_table_csv_only(r->table, FIRST_CSV_ONLY, N_CSV_ONLY);
+    for (int i = 0; i < N_TABLES; i++) tables[i].fill(table[i], x);
+    fill_json(r, x, table);
     POD_TRY(pod_table_print(r->table, log->out));
-    POD_TRY(pod_table_print(ledger, log->out));
-    POD_TRY(pod_table_print(waits, log->out));
+    for (int i = 0; i < N_TABLES; i++) POD_TRY(pod_table_print(table[i], log->out));
     POD_TRY(pod_record_write_csv(r, pod_config_text(c, POD_OPT_CSV)));
     POD_TRY(pod_record_write_json(r, pod_config_text(c, POD_OPT_JSON)));
     if (!*folder) return POD_OK;
@@ -236,20 +258,18 @@ pod_status pod_fleet_report(const pod_fleet_study *s, pod_arena *a, pod_log *log
 {
     report x = {.study = s};
     pod_record r = {0};
-    pod_table *ledger = NULL, *waits = NULL;
+    pod_table *table[N_TABLES] = {NULL};
     pod_status status;
     POD_TRY(pod_fleet_segments(s, a, x.segment, &x.n_segments));
     pod_fleet_ledger(s, &x.ledger);
-    POD_TRY_GOTO(status,
-                 pod_record_open("minipod.fleet", 2, factor_columns, N_COLUMNS(factor_columns), &r),
+    POD_TRY_GOTO(status, pod_record_open("minipod.fleet", 3, POD_COLUMNS(factor_columns), &r),
                  done);
-    POD_TRY_GOTO(status, pod_table_create(ledger_columns, N_COLUMNS(ledger_columns), &ledger),
-                 done);
-    POD_TRY_GOTO(status, pod_table_create(wait_columns, N_COLUMNS(wait_columns), &waits), done);
-    status = print_all(&x, log, &r, ledger, waits);
+    for (int i = 0; i < N_TABLES; i++)
+        POD_TRY_GOTO(status, pod_table_create(tables[i].column, tables[i].n_columns, &table[i]),
+                     done);
+    status = print_all(&x, log, &r, table);
 done:
-    pod_table_destroy(waits);
-    pod_table_destroy(ledger);
+    for (int i = 0; i < N_TABLES; i++) pod_table_destroy(table[i]);
     pod_record_close(&r);
     return status;
 }

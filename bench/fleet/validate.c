@@ -336,6 +336,7 @@ static pod_status add_one_job(validation *v)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+enum { SOURCE = 6 }; /* only in files */
 static const pod_column columns[] = {
     {"figure", "", true},     {"published", "", false}, {"predicted", "", false},
     {"tolerance", "", false}, {"unit", "", true},       {"holds", "", true},
@@ -369,7 +370,9 @@ static pod_status tell(const validation *v, const pod_call *call, bool *held)
         n_held += isfinite(v->row[i].predicted) && holds(&v->row[i]);
     }
     POD_TRY(pod_record_open("minipod.fleet.validate", 2, columns, N_COLUMNS, &r));
-    pod_table_note(r.table, "minipod %s fleet --validate, clock virtual", POD_VERSION);
+    pod_table_note(r.table, "minipod %s fleet --validate, clock virtual; --csv has the sources",
+                   POD_VERSION);
+    pod_table_csv_only(r.table, SOURCE, 1);
     if (n_known < v->n)
         pod_table_note(r.table, "rows that replay a trace need --traces FOLDER with %s, %s, %s",
                        in_philly, in_faults, in_openb);

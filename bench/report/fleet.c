@@ -123,5 +123,6 @@ void pod_report_fleet_put(const pod_report_fleet *f, FILE *to)
     put_table(to, f->record, "segments", "Goodput");
     put_table(to, f->record, "ledger", "Where chip-time went");
     put_table(to, f->record, "waits", "Waits before the first start");
+    put_table(to, f->record, "reasons", "What happened to jobs, and what they waited for");
     put_table(to, f->record, "steps", "Simulated steps");
 }

@@ -14,13 +14,13 @@
 __extension__ typedef __int128 pod_chip_ns;
 
 /* X(NAME, "name in files", "what it is") */
-#define POD_IDLE_MAP(X)                                                              \
-    X(DOWN, "DOWN", "hosts that failed and are not repaired yet")                    \
-    X(NO_DEMAND, "IDLE_NO_DEMAND", "free, and no waiting job asked for it")          \
-    X(FRAGMENTED, "IDLE_FRAGMENTED", "enough free chips, but in no shape that fits") \
-    X(POLICY, "IDLE_POLICY", "free while jobs wait: order, reservation, or too few") \
-    X(ROUNDING, "ROUNDING", "of slices larger than their jobs asked for")            \
-    X(PARTIAL, "PARTIAL", "held by a job that lost some of its chips, or a switch")
+#define POD_IDLE_MAP(X)                                                     \
+    X(DOWN, "DOWN", "failed hosts before their repair")                     \
+    X(NO_DEMAND, "IDLE_NO_DEMAND", "free, and no waiting job asked for it") \
+    X(FRAGMENTED, "IDLE_FRAGMENTED", "free, but in no shape that fits")     \
+    X(POLICY, "IDLE_POLICY", "free while jobs wait: by the policy")         \
+    X(ROUNDING, "ROUNDING", "slices larger than was asked for")             \
+    X(PARTIAL, "PARTIAL", "jobs without some chips or a switch")
 
 typedef enum pod_idle {
 #define POD_X(name, text, what) POD_IDLE_##name,
