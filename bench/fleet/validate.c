@@ -58,13 +58,13 @@ static void add_availability(validation *v)
     static const char nsdi[] = "Zu et al., NSDI 2024, figure 1";
     static const char hpca[] = "Kokolis et al., HPCA 2025";
     const double hosts_up = pow(1 - 0.0078, 16), a_day = 6.5e-3 / 24;
-    add(v, "guaranteed, 1,024-chip slices, hosts 99.9 %, switched", "", 0.75, 0.005,
+    add(v, "guaranteed: slices of 1,024, hosts 99.9 %, OCS", "", 0.75, 0.005,
         pod_guaranteed_switched(16, 0.999, 0.97), isca);
     add(v, "the same, fixed groups of cubes", "", 0.25, 0.005,
         pod_guaranteed_fixed(16, 0.999, 0.97), isca);
-    add(v, "guaranteed, 2,048-chip slices, hosts 99 %, switched", "", 0.50, 0.005,
+    add(v, "guaranteed: slices of 2,048, hosts 99 %, OCS", "", 0.50, 0.005,
         pod_guaranteed_switched(32, 0.99, 0.97), isca);
-    add(v, "the same, 3,072-chip slices", "", 0.75, 0.005, pod_guaranteed_switched(48, 0.99, 0.97),
+    add(v, "the same, slices of 3,072", "", 0.75, 0.005, pod_guaranteed_switched(48, 0.99, 0.97),
         isca);
     add(v, "P(a job of 52 cubes has room), hosts 99.22 %", "", 0.97, 0.02,
         pod_binomial_at_least(64, hosts_up, 52), nsdi);
