@@ -283,14 +283,14 @@ static pod_status fail_missing(const char *path, const char *near, const char *s
     if (slash || strchr(path, '.')) return pod_fail(POD_E_IO, "%s: %s", path, strerror(ENOENT));
     return pod_fail(POD_E_IO,
                     "%s: %s; need a file of HDF5 (minipod data import makes one), or made data: "
-                    "glyphs[:HxWxC[:N+M]]",
+                    "glyphs[:HxWxC[:N+M]], phrases, cipher",
                     path, strerror(ENOENT));
 }
 
 /* With the nearest name in the folder, or of made data. */
 static pod_status explain_missing(const char *path)
 {
-    static const char *const made = "glyphs";
+    static const char *const made[] = {"glyphs", "phrases", "cipher"};
     char folder[POD_PATH_BYTES], given[POD_PATH_BYTES];
     struct dirent **entry;
     const char **name = NULL;
@@ -304,7 +304,7 @@ static pod_status explain_missing(const char *path)
         name ? pod_nearest_name(slash ? slash + 1 : path, name, n < MOST_NAMES ? n : MOST_NAMES)
              : NULL;
     snprintf(given, sizeof given, "%.*s", (int)strcspn(path, ":"), path);
-    if (!slash && !near && pod_nearest_name(given, &made, 1)) near = made;
+    if (!slash && !near) near = pod_nearest_name(given, made, sizeof made / sizeof made[0]);
     const pod_status s = fail_missing(path, near, slash);
     for (int i = 0; i < n; i++) free(entry[i]);
     if (n >= 0) free(entry);

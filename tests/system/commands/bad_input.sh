@@ -125,7 +125,8 @@ queue 3 "has 1 value of a channel" train --model resnet8 --data $size --image-si
 alone "'nan' is not a finite number" train --lr nan
 alone "'inf' is not a finite number" train --target inf
 alone '1e999.* is not a finite number' train --lr 1e999
-both '1.5 is not within 0 to 1' train --target 1.5
+both '-1 is not within 0 to' train --target -1
+alone 'target: accuracy is at most 1, found 1.5' train --target 1.5
 alone '-3 is not within 1 to' train --batch -3
 alone '99999999999999999999 is not within' train --batch 99999999999999999999
 alone 'at most 4095' train --steps "$digits$digits"
