@@ -6,100 +6,25 @@
 #include <unistd.h>
 
 #include "bench/common/record.h"
-#include "bench/fleet/fleet.h"
+#include "bench/fleet/validate.h"
+#include "kernels/base/assert.h"
 #include "runtime/core/file.h"
-#include "runtime/fleet/availability.h"
 #include "runtime/fleet/place/packing.h"
 
-enum { MAX_ROWS = 64 };
+static const char in_philly[] = "trace-philly", in_openb[] = "trace-openb-2023";
 
-typedef struct row {
-    const char *what, *unit;
-    double published, tolerance, predicted; /* predicted NaN: not at hand */
-    const char *source;
-} row;
-
-typedef struct validation {
-    const char *traces; /* "": none */
-    pod_arena *arena;
-    pod_log *log;
-    row row[MAX_ROWS];
-    int n;
-} validation;
-
-static void add(validation *v, const char *what, const char *unit, double published,
-                double tolerance, double predicted, const char *source)
+void pod_validation_add(pod_validation *v, const char *what, const char *unit, double published,
+                        double tolerance, double predicted, const char *source)
 {
-    if (v->n < MAX_ROWS)
-        v->row[v->n++] = (row){what, unit, published, tolerance, predicted, source};
+    POD_ASSERT(v->n < POD_VALIDATION_ROWS, "%d rows", v->n);
+    v->row[v->n++] = (pod_validation_row){what, unit, published, tolerance, predicted, source};
 }
 
-static const char in_philly[] = "trace-philly", in_faults[] = "trace-infinitehbd",
-                  in_openb[] = "trace-openb-2023";
-
-static bool has_trace(const validation *v, const char *folder)
+bool pod_validation_has(const pod_validation *v, const char *folder)
 {
     char path[POD_PATH_BYTES];
     return *v->traces && pod_path_join(v->traces, folder, path) == POD_OK &&
            access(path, R_OK) == 0;
-}
-
-static pod_status path_of(const validation *v, const char *name, char path[POD_PATH_BYTES])
-{
-    return pod_path_join(v->traces, name, path);
-}
-
-/* ---- availability ---------------------------------------------------------------------------- */
-
-/* Figures to two digits are met within half of the last. */
-static void add_availability(validation *v)
-{
-    static const char isca[] = "Jouppi et al., ISCA 2023; Liu et al., SIGCOMM 2023";
-    static const char nsdi[] = "Zu et al., NSDI 2024, figure 1";
-    static const char hpca[] = "Kokolis et al., HPCA 2025";
-    const double hosts_up = pow(1 - 0.0078, 16), a_day = 6.5e-3 / 24;
-    add(v, "guaranteed: slices of 1,024, hosts 99.9 %, OCS", "", 0.75, 0.005,
-        pod_guaranteed_switched(16, 0.999, 0.97), isca);
-    add(v, "the same, fixed groups of cubes", "", 0.25, 0.005,
-        pod_guaranteed_fixed(16, 0.999, 0.97), isca);
-    add(v, "guaranteed: slices of 2,048, hosts 99 %, OCS", "", 0.50, 0.005,
-        pod_guaranteed_switched(32, 0.99, 0.97), isca);
-    add(v, "the same, slices of 3,072", "", 0.75, 0.005, pod_guaranteed_switched(48, 0.99, 0.97),
-        isca);
-    add(v, "P(a job of 52 cubes has room), hosts 99.22 %", "", 0.97, 0.02,
-        pod_binomial_at_least(64, hosts_up, 52), nsdi);
-    add(v, "the same, 57 cubes", "", 0.51, 0.02, pod_binomial_at_least(64, hosts_up, 57), nsdi);
-    add(v, "mean time between failures, 2,048 nodes", "h", 1.80, 0.005, pod_job_mtbf(2048, a_day),
-        hpca);
-    add(v, "the same, 16,384 nodes", "h", 0.225, 0.0005, pod_job_mtbf(16384, a_day), hpca);
-}
-
-/* ---- a cluster's faults ---------------------------------------------------------------------- */
-
-static pod_status add_faults(validation *v)
-{
-    static const char source[] = "InfiniteHBD's fault trace, exact";
-    char path[POD_PATH_BYTES];
-    pod_fault_trace t;
-    double lost[3] = {(double)NAN, (double)NAN, (double)NAN}, any = (double)NAN,
-           fixed = (double)NAN;
-    static const int blocks[] = {1, 8, 16};
-    if (has_trace(v, in_faults)) {
-        POD_TRY(path_of(v, "trace-infinitehbd/fault_trace.json", path));
-        POD_TRY(pod_fault_trace_read(v->arena, path, &t));
-        for (int i = 0; i < 3; i++) {
-            const pod_cluster_use u = pod_cluster_use_of(&t, 400, blocks[i], 32);
-            lost[i] = 100 * u.blocks_lost;
-            any = 100 * u.any_nodes;
-            fixed = 100 * u.fixed_nodes;
-        }
-    }
-    add(v, "capacity lost if a fault takes 1 node", "%", 2.34, 0.005, lost[0], source);
-    add(v, "the same, a block of 8 nodes", "%", 16.62, 0.005, lost[1], source);
-    add(v, "the same, a block of 16 nodes", "%", 29.40, 0.005, lost[2], source);
-    add(v, "used by jobs of 32 nodes, any healthy nodes", "%", 94.6, 0.05, any, source);
-    add(v, "the same, fixed groups of nodes", "%", 50.3, 0.05, fixed, source);
-    return POD_OK;
 }
 
 /* ---- Philly ---------------------------------------------------------------------------------- */
@@ -120,14 +45,14 @@ typedef struct replay {
 } replay;
 
 /* Submitted from October 1 to November 30, 2017, 23:59, in these clusters. */
-static pod_status read_philly(validation *v, replay *out)
+static pod_status read_philly(pod_validation *v, replay *out)
 {
     static const pod_stamp second = 1000000000;
     const pod_stamp from = INT64_C(1506816000) * second,
                     until = from + (INT64_C(61) * 86400 - 60) * second;
     char path[POD_PATH_BYTES];
     pod_fleet_jobs jobs;
-    POD_TRY(path_of(v, "trace-philly/philly.csv", path));
+    POD_TRY(pod_path_join(v->traces, "trace-philly/philly.csv", path));
     const char *what = pod_arena_text(v->arena, "philly:%s", path);
     if (!what) return POD_E_NOMEM;
     POD_TRY(pod_fleet_jobs_read(v->arena, what, &jobs));
@@ -193,7 +118,7 @@ static pod_status wait_on(const char *pod, const pod_fleet_request *r, int n, po
     return s;
 }
 
-static pod_status add_clusters(validation *v, const replay *r)
+static pod_status add_clusters(pod_validation *v, const replay *r)
 {
     static const char source[] = "Philly by its virtual clusters, event-driven replay";
     static const double published[2][4] = {{104.6, 11343, 240, 246}, {62.7, 5144, 189, 44}};
@@ -214,15 +139,18 @@ static pod_status add_clusters(validation *v, const replay *r)
         /* Those of single clusters were published cut to whole seconds. */
         const char *name =
             o == 0 ? "mean wait, first come first served" : "mean wait, shortest first";
-        add(v, name, "s", published[o][0], 0.05, mean(&all), source);
-        add(v, "  cluster 2869ce", "s", published[o][1], 1, mean(&one[C_2869CE]), source);
-        add(v, "  cluster 11cb48", "s", published[o][2], 1, mean(&one[C_11CB48]), source);
-        add(v, "  cluster 103959", "s", published[o][3], 1, mean(&one[C_103959]), source);
+        pod_validation_add(v, name, "s", published[o][0], 0.05, mean(&all), source);
+        pod_validation_add(v, "  cluster 2869ce", "s", published[o][1], 1, mean(&one[C_2869CE]),
+                           source);
+        pod_validation_add(v, "  cluster 11cb48", "s", published[o][2], 1, mean(&one[C_11CB48]),
+                           source);
+        pod_validation_add(v, "  cluster 103959", "s", published[o][3], 1, mean(&one[C_103959]),
+                           source);
     }
     return POD_OK;
 }
 
-static pod_status add_pools(validation *v, const replay *r)
+static pod_status add_pools(pod_validation *v, const replay *r)
 {
     static const char source[] = "the same jobs on one pool, event-driven replay";
     static const struct {
@@ -243,31 +171,38 @@ static pod_status add_pools(validation *v, const replay *r)
         {"pool:704", "the same, EASY with true run times", POD_ORDER_fifo, POD_BACKFILL_easy,
          1392.6, 0, 0},
     };
+    double asked_s = 0;
+    for (int i = 0; r && i < r->n; i++)
+        asked_s += (double)r->request[i].chips * (double)r->request[i].plan.step * 1e-9;
+    const double unknown = (double)NAN;
+    pod_validation_add(v, "jobs of two months", "", 68503, 0, r ? r->n : unknown, source);
+    pod_validation_add(v, "  GPUs that they ask for, mean", "", 472, 0.5,
+                       r ? asked_s / (61 * 86400.0) : unknown, source);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         waits w = {0};
         if (r)
             POD_TRY(wait_on(cases[i].pod, r->request, r->n, cases[i].order, cases[i].backfill, &w));
-        const double unknown = (double)NAN;
-        add(v, cases[i].what, "s", cases[i].mean_s, 0.05, mean(&w), source);
+        pod_validation_add(v, cases[i].what, "s", cases[i].mean_s, 0.05, mean(&w), source);
         if (cases[i].max_s <= 0) continue;
-        add(v, "  longest", "s", cases[i].max_s, 0.5, r ? w.max_s : unknown, source);
-        add(v, "  jobs that waited", "%", cases[i].waited, 0.05, 100.0 * w.n_waited / w.n, source);
+        pod_validation_add(v, "  longest", "s", cases[i].max_s, 0.5, r ? w.max_s : unknown, source);
+        pod_validation_add(v, "  jobs that waited", "%", cases[i].waited, 0.05,
+                           100.0 * w.n_waited / w.n, source);
     }
     return POD_OK;
 }
 
-static pod_status add_philly(validation *v)
+static pod_status add_philly(pod_validation *v)
 {
     replay r = {0};
-    if (has_trace(v, in_philly)) POD_TRY(read_philly(v, &r));
-    POD_TRY(add_clusters(v, has_trace(v, in_philly) ? &r : NULL));
-    return add_pools(v, has_trace(v, in_philly) ? &r : NULL);
+    if (pod_validation_has(v, in_philly)) POD_TRY(read_philly(v, &r));
+    POD_TRY(add_clusters(v, pod_validation_has(v, in_philly) ? &r : NULL));
+    return add_pools(v, pod_validation_has(v, in_philly) ? &r : NULL);
 }
 
 /* ---- openb ----------------------------------------------------------------------------------- */
 
 /* Within the range of ten published runs, each with another order of the tasks. */
-static pod_status add_packing(validation *v)
+static pod_status add_packing(pod_validation *v)
 {
     static const struct {
         const char *what;
@@ -279,23 +214,23 @@ static pod_status add_packing(validation *v)
     enum { SEEDS = 10 };
     char nodes[POD_PATH_BYTES], tasks[POD_PATH_BYTES];
     pod_packing_set set;
-    if (has_trace(v, in_openb)) {
-        POD_TRY(path_of(v, "trace-openb-2023/openb_node_list_all_node.csv", nodes));
-        POD_TRY(path_of(v, "trace-openb-2023/openb_pod_list_default.csv", tasks));
+    if (pod_validation_has(v, in_openb)) {
+        POD_TRY(pod_path_join(v->traces, "trace-openb-2023/openb_node_list_all_node.csv", nodes));
+        POD_TRY(pod_path_join(v->traces, "trace-openb-2023/openb_pod_list_default.csv", tasks));
         POD_TRY(pod_packing_read(v->arena, nodes, tasks, &set));
     }
     for (int how = 0; how < POD_N_PACKERS; how++) {
         double sum = 0;
-        for (int seed = 1; seed <= SEEDS && has_trace(v, in_openb); seed++) {
+        for (int seed = 1; seed <= SEEDS && pod_validation_has(v, in_openb); seed++) {
             double allocated;
             POD_TRY(pod_packing_run(&set, (pod_packer)how, 1.3, (uint64_t)seed, &allocated));
             sum += allocated;
             pod_progress_at(v->log, how * SEEDS + seed, "openb");
         }
         const double low = published[how].low, high = published[how].high;
-        add(v, published[how].what, "%", (low + high) / 2, (high - low) / 2,
-            has_trace(v, in_openb) ? 100 * sum / SEEDS : (double)NAN,
-            "Weng et al., USENIX ATC 2023, ten runs; mean of ten seeds");
+        pod_validation_add(v, published[how].what, "%", (low + high) / 2, (high - low) / 2,
+                           pod_validation_has(v, in_openb) ? 100 * sum / SEEDS : (double)NAN,
+                           "Weng et al., USENIX ATC 2023, ten runs; mean of ten seeds");
     }
     return POD_OK;
 }
@@ -303,7 +238,7 @@ static pod_status add_packing(validation *v)
 /* ---- one job --------------------------------------------------------------------------------- */
 
 /* A fleet of one job is the job that simulate --job walks through. */
-static pod_status add_one_job(validation *v)
+static pod_status add_one_job(pod_validation *v)
 {
     const pod_job_sim_plan plan = {.n_steps = 1000000,
                                    .every = 1500,
@@ -329,8 +264,9 @@ static pod_status add_one_job(validation *v)
     POD_TRY(pod_nodes_list(NULL, 0, 1, 1, &nodes));
     const pod_job_sim alone = pod_job_sim_run(&plan, nodes, 1, 0);
     pod_nodes_destroy(nodes);
-    add(v, "a job of 1,000,000 steps alone", "s", (double)alone.allocated * 1e-9, 0,
-        (double)x.outcome[0].end * 1e-9, "minipod simulate --job, to the nanosecond");
+    pod_validation_add(v, "a job of 1,000,000 steps alone", "s", (double)alone.allocated * 1e-9, 0,
+                       (double)x.outcome[0].end * 1e-9,
+                       "minipod simulate --job, to the nanosecond");
     return POD_OK;
 }
 
@@ -343,9 +279,12 @@ static const pod_column columns[] = {
     {"source", "", true},
 };
 
-static bool holds(const row *r) { return fabs(r->predicted - r->published) <= r->tolerance; }
+static bool holds(const pod_validation_row *r)
+{
+    return fabs(r->predicted - r->published) <= r->tolerance;
+}
 
-static void add_row(pod_record *t, const row *r)
+static void add_row(pod_record *t, const pod_validation_row *r)
 {
     const bool is_known = isfinite(r->predicted);
     pod_json_open_object(&t->json, NULL);
@@ -359,7 +298,7 @@ static void add_row(pod_record *t, const row *r)
     pod_json_close(&t->json);
 }
 
-static pod_status tell(const validation *v, const pod_call *call, bool *held)
+static pod_status tell(const pod_validation *v, const pod_call *call, bool *held)
 {
     enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
     const pod_config *c = call->config;
@@ -375,7 +314,7 @@ static pod_status tell(const validation *v, const pod_call *call, bool *held)
     pod_table_csv_only(r.table, SOURCE, 1);
     if (n_known < v->n)
         pod_table_note(r.table, "rows that replay a trace need --traces FOLDER with %s, %s, %s",
-                       in_philly, in_faults, in_openb);
+                       in_philly, pod_in_faults, in_openb);
     pod_json_text(&r.json, "clock", "virtual");
     pod_json_int(&r.json, "rows_known", n_known);
     pod_json_int(&r.json, "rows_held", n_held);
@@ -412,17 +351,16 @@ static pod_status check_options(const pod_config *c)
 
 pod_status pod_fleet_validate(pod_call *call, bool *held)
 {
-    validation v = {.traces = pod_config_text(call->config, POD_OPT_TRACES), .log = call->log};
+    pod_validation v = {.traces = pod_config_text(call->config, POD_OPT_TRACES), .log = call->log};
     pod_status s;
     POD_TRY(check_options(call->config));
-    if (*v.traces && !has_trace(&v, in_philly) && !has_trace(&v, in_faults) &&
-        !has_trace(&v, in_openb))
+    if (*v.traces && !pod_validation_has(&v, in_philly) && !pod_validation_has(&v, pod_in_faults) &&
+        !pod_validation_has(&v, in_openb))
         return pod_fail(POD_E_INVALID, "traces: %s has none of the folders %s, %s and %s", v.traces,
-                        in_philly, in_faults, in_openb);
+                        in_philly, pod_in_faults, in_openb);
     POD_TRY(pod_arena_create(NULL, &v.arena));
     pod_progress_begin(call->log, "validate", "runs", 0, 30);
-    add_availability(&v);
-    s = add_faults(&v);
+    s = pod_validation_add_pods(&v);
     if (s == POD_OK) s = add_philly(&v);
     if (s == POD_OK) s = add_packing(&v);
     if (s == POD_OK) s = add_one_job(&v);

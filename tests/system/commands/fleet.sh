@@ -138,10 +138,10 @@ if [ -n "$traces" ] && [ -d "$traces/trace-philly" ]; then
     # Without the thirty replays of openb, which take 25 s.
     mkdir traces && ln -s "$traces/trace-philly" "$traces/trace-infinitehbd" traces/
     "$minipod" fleet --validate --traces traces --json validate.json >validate.txt || fail "$(grep ' NO ' validate.txt)"
-    grep -q '^# 34 of 34 rows hold; 3 are not at hand' validate.txt || fail "$(tail -1 validate.txt)"
+    grep -q '^# 50 of 50 rows hold; 3 are not at hand' validate.txt || fail "$(tail -1 validate.txt)"
 else
     "$minipod" fleet --validate >validate.txt || fail "validate: exit $?"
-    grep -q '^# 9 of 9 rows hold; 28 are not at hand' validate.txt || fail "$(tail -1 validate.txt)"
+    grep -q '^# 16 of 16 rows hold; 37 are not at hand' validate.txt || fail "$(tail -1 validate.txt)"
 fi
 
 refuse() { # PATTERN OPTION...

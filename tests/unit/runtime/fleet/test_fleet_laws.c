@@ -156,5 +156,37 @@ static void checkpoints(void)
     end();
 }
 
-POD_TEST_SUITE("runtime.fleet_laws", {"queues", queues}, {"availability", availability},
+/* Node 0 is down from day 1 to 5 by two faults, node 1 from day 4 to 11, of four nodes. */
+static void faults_of_a_cluster(void)
+{
+    enum { DAY = 86400 };
+    static const pod_node_event event[] = {{S(1 * DAY), 0, true},  {S(2 * DAY), 0, true},
+                                           {S(3 * DAY), 0, false}, {S(4 * DAY), 1, true},
+                                           {S(5 * DAY), 0, false}, {S(11 * DAY), 1, false}};
+    static const pod_fault_trace t = {
+        .n_nodes = 2, .n_faults = 3, .n_events = 6, .event = event, .end = S(11 * DAY)};
+    pod_fault_figures f;
+    begin();
+    POD_CHECK_OK(pod_fault_figures_of(&t, 4, 1, arena, &f));
+    CU_ASSERT_DOUBLE_EQUAL(f.per_node_day, 3 / 40.0, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(f.mean_days, (2 + 3 + 7) / 3.0, 1e-12); /* they end in their order */
+    CU_ASSERT_DOUBLE_EQUAL(f.median_days, 3, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(f.worst_share, 2 / 3.0, 1e-12);
+    /* One node is down for 3 + 6 days and both for one: pairs of nodes are half up, or a sixth. */
+    const pod_cluster_use u = pod_cluster_use_of(&t, 4, 1, 2);
+    CU_ASSERT_DOUBLE_EQUAL(u.mean_down, (9 + 2) / 10.0, 1e-12);
+    CU_ASSERT_EQUAL(u.most_down, 2);
+    CU_ASSERT_DOUBLE_EQUAL(u.blocks_lost, 11 / 40.0, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(u.any_nodes, 0.5, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(u.fixed_nodes, (9 / 2.0 + 1 / 6.0) / 10, 1e-9);
+    /* A box of all cubes wants all of them; one of a single cube any. */
+    static const int all[] = {4, 4, 4}, one[] = {1, 1, 1};
+    CU_ASSERT_EQUAL(pod_box_probability(all, 1, 10, 1), 1);
+    POD_CHECK(fabs(pod_box_probability(all, 0.99, 20000, 1) - pow(0.99, 64)) < 0.015, "all cubes");
+    POD_CHECK(fabs(pod_box_probability(one, 0.01, 20000, 1) - (1 - pow(0.99, 64))) < 0.015, "one");
+    end();
+}
+
+POD_TEST_SUITE("runtime.fleet_laws", {"queues", queues},
+               {"faults of a cluster", faults_of_a_cluster}, {"availability", availability},
                {"checkpoints", checkpoints});
