@@ -14,7 +14,7 @@
 #undef POD_LANGUAGE
 extern const pod_language_search pod__transformer_search;
 
-/* What distinguishes the blocks of a family, and the graph in which they are built. */
+/* The graph in which blocks are built, and the parameters in which families differ. */
 typedef struct pod__blocks {
     pod_graph *g;
     const pod_language_args *args;
@@ -25,8 +25,8 @@ typedef struct pod__blocks {
     float drop_samples;  /* stochastic depth: the rate of what is added; 0: none */
     bool attention_bias; /* in the four projections of attention */
     pod_value (*activation)(pod_graph *g, pod_value x);
-    /* Of kernels, and of those whose result is added to a residual. UNIFORM has Glorot's reach,
-     * sqrt(6 / (inputs + outputs)), whatever the scale says. */
+    /* Initial values of kernels; to_residual: of those whose result is added to a residual. UNIFORM has
+     * Glorot's reach, sqrt(6 / (inputs + outputs)), whatever the scale says. */
     pod_init kernel, to_residual;
 } pod__blocks;
 

@@ -4,8 +4,8 @@
  * One table (V, H) embeds source and target, times sqrt(H), and projects onto the vocabulary. Positions
  * are sinusoids. The decoder reads the answers one place later; its first row is zero.
  *
- * The decoder sees a target token and those before it, and the source up to its length. What it makes
- * of padding has weight 0 in the loss, so that padding needs no rows of zeros. */
+ * The decoder sees a target token and those before it, and the source up to its length. Rows of padding
+ * have weight 0 in the loss and no other row sees them, so that they need not be zero. */
 #include <math.h>
 
 #include "models/language_parts.h"
@@ -111,8 +111,8 @@ static pod_value encoder(const transformer *t, pod_value ids, pod_value lengths)
 
 enum { KEYS, VALUES, N_SIDES };
 
-/* What decoder layer i sees of the source: keys and values (N, S, H). */
-static void source_seen(const transformer *t, pod_value encoded, int64_t i, pod_value kv[N_SIDES])
+/* Projects the encoded source onto keys and values (N, S, H) for decoder layer i. */
+static void source_keys(const transformer *t, pod_value encoded, int64_t i, pod_value kv[N_SIDES])
 {
     const pod__blocks *b = &t->blocks;
     pod_scope_begin(b->g, "decoder");
@@ -123,7 +123,7 @@ static void source_seen(const transformer *t, pod_value encoded, int64_t i, pod_
     for (int scope = 0; scope < 3; scope++) pod_scope_end(b->g);
 }
 
-/* rows: of the targets. Those of a source see its keys as queries of one sequence. */
+/* Attention of the target rows to the source. All rows of a source are queries of one sequence. */
 static void source_attention(const transformer *t, pod__residual *path, const pod_value kv[N_SIDES],
                              pod_value lengths)
 {
@@ -147,7 +147,7 @@ pod_language_out pod__transformer(pod_graph *g, const pod_language_size *size,
     pod_scope_end(g);
     for (int64_t i = 0; i < t.layers; i++) {
         pod_value kv[N_SIDES];
-        source_seen(&t, encoded, i, kv);
+        source_keys(&t, encoded, i, kv);
         pod_scope_begin(g, "decoder");
         pod_scope_begin(g, "layer_%d", (int)i);
         pod__attention_first(b, &path, &names, t.n,
@@ -167,8 +167,8 @@ pod_language_out pod__transformer(pod_graph *g, const pod_language_size *size,
 
 /* ---- search -------------------------------------------------------------------------------- */
 
-/* A value of the type of products as float32 (n, ...), for the host. */
-static pod_value told(pod_graph *g, pod_value x, int64_t n)
+/* Returns x as float32 rows (n, ...), as outputs of a program are. */
+static pod_value for_host(pod_graph *g, pod_value x, int64_t n)
 {
     if (!x.id) return x;
     const int64_t count = pod_shape_count(&pod_graph_type(g, x)->shape);
@@ -180,9 +180,9 @@ static void encode(pod_graph *g, const pod_language_size *size, const pod_langua
 {
     const transformer t = begin(g, size, args, in->ids);
     pod_value encoded = encoder(&t, in->ids, in->lengths);
-    for (int64_t i = 0; i < t.layers; i++) source_seen(&t, encoded, i, source + N_SIDES * i);
+    for (int64_t i = 0; i < t.layers; i++) source_keys(&t, encoded, i, source + N_SIDES * i);
     for (int64_t i = 0; i < N_SIDES * t.layers; i++)
-        source[i] = told(g, pod_cast(g, source[i], pod__product_type(args)), t.n);
+        source[i] = for_host(g, pod_cast(g, source[i], pod__product_type(args)), t.n);
 }
 
 /* Attention of a hypothesis's last token to itself and to the earlier ones, whose order makes no
@@ -201,7 +201,7 @@ static void step_attention(const transformer *t, pod__residual *path, const pod_
         pod_value before = pod_cast(b->g, in->earlier[N_SIDES * i + side], to);
         before = pod__to_sequences(b, before, n_hypotheses);
         kv[side] = pod_concat_rows(b->g, now, before);
-        rows[side] = told(b->g, now, t->n);
+        rows[side] = for_host(b->g, now, t->n);
     }
     pod_value lengths = pod_reshape(b->g, in->count, (pod_shape){1, {n_hypotheses}});
     pod_value y = pod__attend(b, q, kv[KEYS], kv[VALUES], (pod__look){.lengths = lengths});
@@ -228,10 +228,10 @@ static pod_value step(pod_graph *g, const pod_language_size *size, const pod_lan
     }
     pod_value hidden = pod__norm_first(&t.blocks, &path, "LayerNorm");
     pod_scope_end(g);
-    return told(g,
-                pod_matmul(g, pod_cast(g, hidden, to), pod_cast(g, t.table, to),
-                           (pod_matmul_attr){.trans_b = true, .c_dtype = POD_F32}),
-                t.n);
+    return for_host(g,
+                    pod_matmul(g, pod_cast(g, hidden, to), pod_cast(g, t.table, to),
+                               (pod_matmul_attr){.trans_b = true, .c_dtype = POD_F32}),
+                    t.n);
 }
 
 const pod_language_search pod__transformer_search = {encode, step};
