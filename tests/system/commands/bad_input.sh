@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # bad_input.sh MINIPOD: whatever is wrong with what minipod is given, it ends on all ranks with exit
 # 2, says one line that names the thing, what was wanted and what was found, and leaves no file. What
-# stands in files, or depends on the ranks, is tried alone and on three ranks; words, which each rank reads
-# by itself, alone, and some of them on three ranks; `data`, which takes no ranks, alone.
+# depends on the ranks is tried alone and on three ranks; what stands in files on three ranks; words, which
+# each rank reads by itself, alone, and some of them on three ranks; `data`, which takes no ranks, alone.
 # shellcheck source-path=SCRIPTDIR source=../common.sh
 . "$(dirname "$0")/../common.sh"
 limit_s=60 # a hang, however busy this machine is
@@ -50,6 +50,7 @@ both() {
     queue 3 "$@"
 }
 alone() { queue 0 "$@"; }
+ranks() { queue 3 "$@"; }
 
 # ---- what the cases are given ----------------------------------------------------------------
 
@@ -216,69 +217,71 @@ both 'algo: .*from 4096 to 2048 is empty' train --batch 12 --algo 'allreduce:4K-
 
 # ---- files -----------------------------------------------------------------------------------
 
-both 'absent.conf: cannot read: No such file' train --conf absent.conf
-both 'unknown.conf:2: speed: there is no such option' train --conf "$in/good.conf" --conf "$in/unknown.conf"
-both "value.conf:3: lr: 'fast' is not a finite number" train --conf "$in/value.conf"
-both 'form.conf:1: neither' train --conf "$in/form.conf"
-both '/in: cannot read: Is a directory' train --conf "$in"
-both 'absent.conf' train "${data[@]}" "${short[@]}" --machine absent.conf
-both "impl: there is no kernel 'blsa'; did you mean 'blas'" train "${data[@]}" "${short[@]}" --impl gemm,blsa
-both 'machine: tpu-v3 is not this host: minipod simulate' train "${data[@]}" "${short[@]}" --machine tpu-v3
-both 'bad_machine.conf' train "${data[@]}" "${short[@]}" --machine "$in/bad_machine.conf"
-both 'empty/below' train "${data[@]}" "${short[@]}" --out "$in/empty/below"
-both 'nowhere/t.csv: cannot write: No such file' train "${data[@]}" "${short[@]}" --csv nowhere/t.csv
-both '/in: cannot write a file: it is a directory' train "${data[@]}" "${short[@]}" --json "$in"
-both 'link: cannot write a file: it is a symbolic link' train "${data[@]}" "${short[@]}" --json "$in/link"
-both "json: '-' is standard output, which csv takes" train "${data[@]}" "${short[@]}" --csv - --json -
-both 'nowhere/t.csv: cannot write: No such file' eval "${data[@]}" "${short[@]:0:4}" --resume "$in/mlp" --csv nowhere/t.csv
+ranks 'absent.conf: cannot read: No such file' train --conf absent.conf
+ranks 'unknown.conf:2: speed: there is no such option' train --conf "$in/good.conf" --conf "$in/unknown.conf"
+ranks "value.conf:3: lr: 'fast' is not a finite number" train --conf "$in/value.conf"
+ranks 'form.conf:1: neither' train --conf "$in/form.conf"
+ranks '/in: cannot read: Is a directory' train --conf "$in"
+ranks 'absent.conf' train "${data[@]}" "${short[@]}" --machine absent.conf
+ranks "impl: there is no kernel 'blsa'; did you mean 'blas'" train "${data[@]}" "${short[@]}" --impl gemm,blsa
+ranks 'machine: tpu-v3 is not this host: minipod simulate' train "${data[@]}" "${short[@]}" --machine tpu-v3
+ranks 'bad_machine.conf' train "${data[@]}" "${short[@]}" --machine "$in/bad_machine.conf"
+ranks 'empty/below' train "${data[@]}" "${short[@]}" --out "$in/empty/below"
+ranks 'nowhere/t.csv: cannot write: No such file' train "${data[@]}" "${short[@]}" --csv nowhere/t.csv
+ranks '/in: cannot write a file: it is a directory' train "${data[@]}" "${short[@]}" --json "$in"
+ranks 'link: cannot write a file: it is a symbolic link' train "${data[@]}" "${short[@]}" --json "$in/link"
+ranks "json: '-' is standard output, which csv takes" train "${data[@]}" "${short[@]}" --csv - --json -
+ranks 'nowhere/t.csv: cannot write: No such file' eval "${data[@]}" "${short[@]:0:4}" --resume "$in/mlp" --csv nowhere/t.csv
 alone 'nowhere/t.csv: cannot write: No such file' calibrate -o here.conf --csv nowhere/t.csv
 alone 'nowhere/here.conf: cannot write: No such file' calibrate -o nowhere/here.conf
 alone 'nowhere/t.json: cannot write: No such file' data info "$in/good.h5" --json nowhere/t.json
 
 # ---- data sets -------------------------------------------------------------------------------
 
-both 'absent.h5: No such file' train --data absent.h5 --batch 12 --out o
-both '/in: is a folder with a file of HDF5 in it: --data .*/in/corrupt.h5' train --data "$in" --batch 12 --out o
-both 'pipe: is no regular file' train --data "$in/pipe" --batch 12
-both 'text.h5: this is a text file: ' train --data "$in/text.h5" "${short[@]}" --out o
-both 'empty: this is an empty file' train --data "$in/empty" "${short[@]}"
-both 'half.h5: cut short' train --data "$in/half.h5" "${short[@]}"
-both 'small: this is IDX: minipod data import idx .*/in/small -o F.h5 first$' train --data "$in/small" "${short[@]}"
-both 'god.h5: No such file or directory; did you mean .*/in/good.h5?$' train --data "$in/god.h5" "${short[@]}"
-both 'corrupt.h5' train --data "$in/corrupt.h5" "${short[@]}" --out o
-both "layout.h5: damaged (" train --data "$in/layout.h5" "${short[@]}"
-both "index.h5: is of a checkpoint" eval --batch 12 --data "$in/mlp/$step/index.h5" --resume "$in/mlp"
-both '8x8, need at least 32x32' train "${data[@]}" --model resnet50 --batch 12
-both '5 channels, at most 4' train --data glyphs:8x8x5:60+30 "${short[@]}"
-both "glyphs: size '8x8' has 2 extents" train --data glyphs:8x8 "${short[@]}"
-both 'at most 1073741824 bytes' train --data glyphs:99999x99999x3 "${short[@]}"
-both 'training samples: 0 is not within' train --data glyphs:8x8x1:0+0 "${short[@]}"
+ranks 'absent.h5: No such file' train --data absent.h5 --batch 12 --out o
+ranks '/in: is a folder with a file of HDF5 in it: --data .*/in/corrupt.h5' train --data "$in" --batch 12 --out o
+ranks 'pipe: is no regular file' train --data "$in/pipe" --batch 12
+ranks 'text.h5: this is a text file: ' train --data "$in/text.h5" "${short[@]}" --out o
+ranks 'empty: this is an empty file' train --data "$in/empty" "${short[@]}"
+ranks 'half.h5: cut short' train --data "$in/half.h5" "${short[@]}"
+ranks 'small: this is IDX: minipod data import idx .*/in/small -o F.h5 first$' train --data "$in/small" "${short[@]}"
+ranks 'god.h5: No such file or directory; did you mean .*/in/good.h5?$' train --data "$in/god.h5" "${short[@]}"
+ranks 'corrupt.h5' train --data "$in/corrupt.h5" "${short[@]}" --out o
+ranks "layout.h5: damaged (" train --data "$in/layout.h5" "${short[@]}"
+ranks "index.h5: is of a checkpoint" eval --batch 12 --data "$in/mlp/$step/index.h5" --resume "$in/mlp"
+ranks '8x8, need at least 32x32' train "${data[@]}" --model resnet50 --batch 12
+ranks '5 channels, at most 4' train --data glyphs:8x8x5:60+30 "${short[@]}"
+ranks "glyphs: size '8x8' has 2 extents" train --data glyphs:8x8 "${short[@]}"
+ranks 'at most 1073741824 bytes' train --data glyphs:99999x99999x3 "${short[@]}"
+ranks 'training samples: 0 is not within' train --data glyphs:8x8x1:0+0 "${short[@]}"
 
 # ---- checkpoints -----------------------------------------------------------------------------
 
 for command in train eval; do
+    try=ranks # the same reader
+    [ "$command" = train ] || try=alone
     run=("$command" "${data[@]}" --model mlp --batch 12)
-    both 'absent.h5: No such file' "${run[@]}" --resume absent.h5
-    both 'in/none/checkpoint: holds no checkpoint' "${run[@]}" --resume "$in/none"
-    both 'in/small: holds no checkpoint' "${run[@]}" --resume "$in/small"
-    both 'text.h5: is no checkpoint' "${run[@]}" --resume "$in/text.h5"
-    both 'good.h5: is no checkpoint' "${run[@]}" --resume "$in/good.h5"
-    both 'half_index/index.h5: has [0-9]* bytes, the manifest says' "${run[@]}" --resume "$in/half_index"
-    both 'no_shard/shard-0000.h5: No such file' "${run[@]}" --resume "$in/no_shard/index.h5"
-    both 'no_manifest: holds no checkpoint' "${run[@]}" --resume "$in/no_manifest"
-    both "$step.part: is a checkpoint that was not finished" "${run[@]}" --resume "$in/in_part/$step.part"
-    both 'in_part: holds no checkpoint' "${run[@]}" --resume "$in/in_part"
-    both 'flipped/.*/shard-0000.h5: damaged: its CRC-32 is' "${run[@]}" --resume "$in/flipped"
-    both "mlp/$step: is a checkpoint of model 'mlp', this run has 'resnet8'" \
+    "$try" 'absent.h5: No such file' "${run[@]}" --resume absent.h5
+    "$try" 'in/none/checkpoint: holds no checkpoint' "${run[@]}" --resume "$in/none"
+    "$try" 'in/small: holds no checkpoint' "${run[@]}" --resume "$in/small"
+    "$try" 'text.h5: is no checkpoint' "${run[@]}" --resume "$in/text.h5"
+    "$try" 'good.h5: is no checkpoint' "${run[@]}" --resume "$in/good.h5"
+    "$try" 'half_index/index.h5: has [0-9]* bytes, the manifest says' "${run[@]}" --resume "$in/half_index"
+    "$try" 'no_shard/shard-0000.h5: No such file' "${run[@]}" --resume "$in/no_shard/index.h5"
+    "$try" 'no_manifest: holds no checkpoint' "${run[@]}" --resume "$in/no_manifest"
+    "$try" "$step.part: is a checkpoint that was not finished" "${run[@]}" --resume "$in/in_part/$step.part"
+    "$try" 'in_part: holds no checkpoint' "${run[@]}" --resume "$in/in_part"
+    "$try" 'flipped/.*/shard-0000.h5: damaged: its CRC-32 is' "${run[@]}" --resume "$in/flipped"
+    "$try" "mlp/$step: is a checkpoint of model 'mlp', this run has 'resnet8'" \
         "$command" "${data[@]}" --model resnet8 --batch 12 --resume "$in/mlp"
 done
-both "three.h5: class 0 is '0', and was 'ring' in training: its 3 classes cannot be matched with the 10 of the checkpoint by their names" \
+ranks "three.h5: class 0 is '0', and was 'ring' in training: its 3 classes cannot be matched with the 10 of the checkpoint by their names" \
     train --data "$in/three.h5" --model mlp --batch 12 --resume "$in/mlp"
-both "three.h5: class 0 is '0', and was 'ring' in training: its 3 classes cannot be matched with the 10 of the checkpoint by their names" \
+ranks "three.h5: class 0 is '0', and was 'ring' in training: its 3 classes cannot be matched with the 10 of the checkpoint by their names" \
     eval --data "$in/three.h5" --model mlp --batch 12 --resume "$in/mlp"
-both "mlp/$step: is a checkpoint of optimizer 'sgd', this run has 'lars'" \
+ranks "mlp/$step: is a checkpoint of optimizer 'sgd', this run has 'lars'" \
     train "${data[@]}" "${short[@]}" --optimizer lars --resume "$in/mlp"
-both 'mlp has 2 steps, the run ends after 2' train "${data[@]}" "${short[@]}" --resume "$in/mlp" --out o
+ranks 'mlp has 2 steps, the run ends after 2' train "${data[@]}" "${short[@]}" --resume "$in/mlp" --out o
 
 # ---- the environment -------------------------------------------------------------------------
 
