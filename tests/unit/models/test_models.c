@@ -368,6 +368,43 @@ static void what_is_left_out(void)
     }
 }
 
+/* DeiT-S and DeiT-B are as many times as wide; their parameters as in timm. The rate with which a half of
+ * a block is left out for a sample grows linearly from 0 to 0.1, that of the last block. */
+static void vision_transformers(void)
+{
+    static const struct {
+        double width;
+        int64_t parameters;
+    } sizes[] = {{1, 5717416}, {2, 22050664}, {4, 86567656}};
+    enum { BLOCKS = 12 };
+    pod_model_args args = args_of(1000, true);
+    const pod_model *m = pod_model_find("vit-tiny");
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        pod_graph *g;
+        const pod_type images = pod_type_of(POD_F32, 4, (int64_t[]){BATCH, 224, 224, 3});
+        args.width = sizes[i].width;
+        POD_CHECK_OK(pod_graph_create(pod_test_arena(), &g));
+        m->build(g, m->param, pod_input(g, "images", images, 0), &args);
+        POD_CHECK_OK(pod_graph_finish(g));
+        POD_CHECK(n_trained(g) == sizes[i].parameters, "width %g: %" PRId64 " parameters",
+                  sizes[i].width, n_trained(g));
+    }
+    args.width = 0;
+    built b = build_with_draws("vit-tiny", &args);
+    int n_masks = 0;
+    for (int32_t i = 0; i < pod_graph_n_nodes(b.graph); i++) {
+        const pod_node *n = pod_graph_node(b.graph, i);
+        int block = -1;
+        if (strcmp(n->op->name, "drop") != 0) continue;
+        CU_ASSERT(sscanf(n->label, "blocks/%d/", &block) == 1);
+        const mask drop = mask_of(n);
+        POD_CHECK(drop.by_sample && fabs(drop.rate - 0.1 * block / (BLOCKS - 1)) < 1e-6,
+                  "%s is left out with %g", n->label, drop.rate);
+        n_masks++;
+    }
+    CU_ASSERT_EQUAL(n_masks, 2 * (BLOCKS - 1));
+}
+
 static void small_images_are_refused(void)
 {
     static const struct {
@@ -407,5 +444,6 @@ POD_TEST_SUITE("models", {"parameters_and_multiply_adds", parameters_and_multipl
                {"logits_at_many_sizes", logits_at_many_sizes},
                {"depth_is_the_name", depth_is_the_name}, {"variables", variables},
                {"efficientnet_starts", efficientnet_starts}, {"what_is_left_out", what_is_left_out},
+               {"vision_transformers", vision_transformers},
                {"small_images_are_refused", small_images_are_refused},
                {"other_inputs_are_refused", other_inputs_are_refused});

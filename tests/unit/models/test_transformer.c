@@ -160,6 +160,34 @@ static void untrained_loss_is_known(void)
     POD_CHECK(fabs(loss - want) < 4 / sqrt(ANSWERS), "a loss of %.4f, want %.4f", loss, want);
 }
 
+/* Dropout stands in four places: behind embeddings, on attention's probabilities, behind the ReLU and in
+ * front of each residual sum. Scopes are part of the random key, so that no two are the same. */
+static void drops_in_all_places(void)
+{
+    enum { EMBEDDINGS = 2, MAX_DROPS = 64 };
+    const pod_language *m = model();
+    pod_graph *g = net_graph();
+    pod_language_args args = net_args(V);
+    args.draws = net_ints(g, "draws", 1, (const int64_t[]){N});
+    const pod_language_in in = inputs(g, N, S, T);
+    m->build(g, &m->size, &in, &args);
+    POD_CHECK_OK(pod_graph_finish(g));
+    const char *label[MAX_DROPS];
+    int n_drops = 0, n_attentions = 0;
+    for (int32_t i = 0; i < pod_graph_n_nodes(g); i++) {
+        const pod_node *n = pod_graph_node(g, i);
+        const bool is_attention = n->op == pod_op_named.attention;
+        if (n->n_in == 0 || n->in[n->n_in - 1].id != args.draws.id) continue;
+        for (int k = 0; k < n_drops + n_attentions; k++)
+            POD_CHECK(strcmp(label[k], n->label) != 0, "%s drops twice", n->label);
+        label[n_drops + n_attentions] = n->label;
+        n_attentions += is_attention;
+        n_drops += !is_attention;
+    }
+    CU_ASSERT_EQUAL(n_attentions, m->size.layers * 3);
+    CU_ASSERT_EQUAL(n_drops, EMBEDDINGS + m->size.layers * (3 + 4));
+}
+
 /* ---- search -------------------------------------------------------------------------------- */
 
 enum { B = 2, SIDES = 2 * LAYERS };
@@ -265,4 +293,5 @@ static void steps_are_the_whole_decoder(void)
 
 POD_TEST_SUITE("models.transformer", {"sizes", sizes_are_as_published},
                {"what_tokens_see", tokens_see_what_they_may},
-               {"untrained_loss", untrained_loss_is_known}, {"steps", steps_are_the_whole_decoder});
+               {"untrained_loss", untrained_loss_is_known}, {"dropout", drops_in_all_places},
+               {"steps", steps_are_the_whole_decoder});
