@@ -102,6 +102,8 @@ static void note_hparams(pod_record *q, const pod_run *r)
         if (d->option != POD_OPT_LR)
             pod_record_note(q, " --%s %s", pod_options[d->option].name,
                             pod_optim_value(r->config, d->option));
+    if (r->setup->hparams.clip_norm > 0)
+        pod_record_note(q, " --clip-norm %s", pod_config_text(r->config, POD_OPT_CLIP_NORM));
 }
 
 static void add_circumstances(pod_record *q, const pod_run *r)

@@ -129,6 +129,9 @@ struct pod_op {
     /* Bit j: input j is first summed over the group of cores that share batch norm's statistics
      * (pod_compile_args.bn_group). It remains a summand of the sum over all groups. */
     uint32_t of_group;
+    /* Bit j: input j is first added up over the micro-steps of a step. It remains a summand of the sum
+     * over cores. */
+    uint32_t of_step;
     /* The op works element by element on all its values but scalars, and its run attr begins with
      * the element count, an int64_t. A smaller count and shifted pointers make it process a
      * range. */

@@ -168,6 +168,14 @@ pod_value pod_vocab_head(pod_graph *g, pod_value h, pod_value table, pod_value b
 
 /* ---- updates, for optimizers; lr, step and sums of squares are float32 scalars ---- */
 pod_value pod_sum_sq(pod_graph *g, pod_value x);
+/* The same of this core's summand of x, which differs from core to core. */
+pod_value pod_sum_sq_own(pod_graph *g, pod_value x);
+/* Returns min(1, max_norm / sqrt(sum of n >= 1 scalars)), of scalars that vary over cores as op_clip.c
+ * says; `sq` is overwritten. */
+pod_value pod_clip_ratio(pod_graph *g, pod_value sq[], int n, float max_norm);
+pod_value pod_scale_by(pod_graph *g, pod_value x, pod_value s); /* y = s x, of a scalar s */
+/* The same of this core's summand of x. */
+pod_value pod_scale_own(pod_graph *g, pod_value x, pod_value s);
 typedef struct pod_momentum_attr {
     float momentum, decay;
     bool nesterov;

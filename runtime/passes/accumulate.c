@@ -67,10 +67,10 @@ static pod_status add_collective(accumulate *a, int32_t index)
     const pod_node *n = pod_graph_node(a->w.from, index);
     const pod_value part = n->in[0], gained = a->gained[part.id];
     if (!gained.id) return pod__rewrite_node(&a->w, index);
-    const pod_type *t = pod_graph_type(a->w.to, gained);
+    const unsigned left = pod__mask_of_collective(a->w.from, n, 0) & ~(unsigned)a->plan->in_time;
     const pod_value kept = a->w.mapped[part.id];
     a->w.mapped[part.id] = gained;
-    if (t->sum || t->vary)
+    if (left)
         POD_TRY(pod__rewrite_node(&a->w, index));
     else
         a->w.mapped[n->first_out] = gained;

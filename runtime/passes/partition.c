@@ -98,14 +98,17 @@ static pod_value reduced(partition *p, pod_value v)
     return out;
 }
 
-/* Sums over a group's samples, for all who read the value from here on. */
-static void reduce_in_group(partition *p, const pod_node *n)
+/* Sums over a group's samples, or over a core's micro-steps, for all who read the value from here
+ * on. */
+static void reduce_some(partition *p, const pod_node *n)
 {
     for (int j = 0; j < n->n_in; j++) {
         pod_value *v = &p->w.mapped[n->in[j].id];
         pod_type sum = *pod_graph_type(p->to, *v);
-        if ((n->op->of_group >> j & 1u) == 0 || (sum.sum & p->group) == 0) continue;
-        sum.sum = (uint8_t)(sum.sum & ~p->group);
+        const unsigned over = (n->op->of_group >> j & 1u ? p->group : 0u) |
+                              (n->op->of_step >> j & 1u ? p->in_time : 0u);
+        if ((sum.sum & over) == 0) continue;
+        sum.sum = (uint8_t)(sum.sum & ~over);
         *v = add_allreduce(p, *v, &sum);
         if (!v->id) return;
     }
@@ -137,7 +140,7 @@ static pod_status map_inputs(partition *p, const pod_node *n, bool takes_parts)
 /* An op that takes parts may still refuse a mixture of them: then it gets whole values. */
 static pod_status infer_node(partition *p, const pod_node *n)
 {
-    reduce_in_group(p, n);
+    reduce_some(p, n);
     POD_TRY(map_inputs(p, n, n->op->takes_parts));
     if (n->op->kind == POD_OP_INPUT || n->op->kind == POD_OP_VARIABLE) {
         p->w.out_type[0] = *pod_graph_type(p->from, pod_node_out(n, 0));

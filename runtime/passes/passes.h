@@ -1,6 +1,7 @@
-/* From graph to program. Each pass is one file. Three passes add to the graph while it is built:
+/* From graph to program. Each pass is one file. Four passes add to the graph while it is built:
  *
  *   grad       appends the derivative of a loss
+ *   clip       appends the scaling of gradients whose norm is too large, on demand
  *   update     appends the optimizer's nodes, one weight after the other, as gradients become ready
  *   ema        appends moving averages of the variables that evaluation reads, on demand
  *
@@ -19,6 +20,10 @@
  * not trained or the loss does not depend on it. `grad` has one element per variable. The new nodes
  * are in phase BACKWARD. */
 POD_MUST pod_status pod_pass_grad(pod_graph *g, pod_value loss, pod_value grad[]);
+
+/* Replaces the gradients by those that are clipped to hp->clip_norm > 0. Call it before
+ * pod_pass_update. */
+POD_MUST pod_status pod_pass_clip(pod_graph *g, pod_value grad[], const pod_hparams *hp);
 
 /* Adds the scalar inputs "lr" and "step" (counted from 1), both float32, and the update of every
  * variable with a gradient, in the order in which gradients are computed. Optimizer states become

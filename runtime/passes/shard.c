@@ -12,12 +12,16 @@
  * blocks begin elsewhere; exact ones (the pass wire) cause none. All else is element by element. So
  * without norms, or with exact ones, the new weights have the bits of the unsharded update if the
  * sums of gradients have. For the norms of a bucket to travel as one, the nodes that lead to them
- * come before all nodes that read them. A gradient that anything else reads is left as it was. */
+ * come before all nodes that read them, and if something reads the norms of all gradients, as clipping
+ * does, they come before all else. A gradient that anything else reads is left as it was. */
 #include "runtime/ops/op.h"
 #include "runtime/passes/plan.h"
 #include "runtime/passes/rewrite.h"
 
 enum { NONE = -1 };
+
+/* What leads to a norm that nodes of no group read; what leads to another norm; the rest. */
+enum { OF_ALL, OF_NORMS, OF_REST };
 
 typedef struct group { /* a gradient, and what the update makes of it */
     int32_t reduction; /* node */
@@ -32,7 +36,8 @@ typedef struct shard {
     group *group;
     int n_groups;
     int32_t *group_of_value, *group_of_node; /* or NONE */
-    bool *leads_to_norm;                     /* by node */
+    uint8_t *stage;                          /* by node of a group: when it is added */
+    bool *is_late;                           /* by node of no group: it reads what groups make */
     pod_value *part;                         /* by variable's value: this core's part of it */
     pod_value *made;                         /* of the collective at hand, by output */
 } shard;
@@ -58,6 +63,15 @@ static bool is_state(const pod_graph *g, pod_value v)
 {
     const int i = pod_graph_find_variable(g, v);
     return i >= 0 && pod_graph_variable(g, i)->role == POD_ROLE_STATE;
+}
+
+/* As the sum of all gradients' norms, which are scalars however gradients are dealt out. */
+static bool reads_only_scalars(const pod_graph *g, const pod_node *n)
+{
+    if (n->op->kind != POD_OP_RUN || n->n_in == 0) return false;
+    for (int j = 0; j < n->n_in; j++)
+        if (!is_scalar(g, n->in[j])) return false;
+    return true;
 }
 
 /* ---- which gradients, and what is made of them ---- */
@@ -91,6 +105,7 @@ static void join(shard *s, int32_t node)
         for (int j = 0; j < n->n_in; j++) leave(s, s->group_of_value[n->in[j].id]);
         return;
     }
+    if (reads_only_scalars(s->from, n)) return;
     for (int j = 0; j < n->n_in && k == NONE; j++) k = s->group_of_value[n->in[j].id];
     if (k == NONE) return;
     bool fits = n->op->by_element;
@@ -130,7 +145,9 @@ static void verify_groups(shard *s)
         const pod_node *n = pod_graph_node(s->from, i);
         for (int j = 0; j < n->n_in; j++) {
             const int32_t k = s->group_of_value[n->in[j].id];
-            if (k != s->group_of_node[i] && !is_variable(s->from, n->in[j])) leave(s, k);
+            if (k != s->group_of_node[i] && !is_variable(s->from, n->in[j]) &&
+                !reads_only_scalars(s->from, n))
+                leave(s, k);
         }
     }
     for (int i = 0; i < pod_graph_n_outputs(s->from); i++)
@@ -153,15 +170,41 @@ static int32_t group_of(const shard *s, int32_t node)
     return k != NONE && !s->group[k].stays ? k : NONE;
 }
 
-/* Marks the nodes of groups that lead to a norm. */
-static void find_norms(shard *s)
+static int32_t maker_of(const shard *s, pod_value v) { return pod_graph_value(s->from, v)->node; }
+
+/* Marks nodes of no group that read what a group makes, or what these make. */
+static void find_late(shard *s)
 {
-    for (int32_t i = pod_graph_n_nodes(s->from) - 1; i >= 0; i--) {
+    for (int32_t i = 0; i < pod_graph_n_nodes(s->from); i++) {
         const pod_node *n = pod_graph_node(s->from, i);
-        if (group_of(s, i) == NONE) continue;
-        if (makes_scalar(s->from, n)) s->leads_to_norm[i] = true;
-        for (int j = 0; j < n->n_in && s->leads_to_norm[i]; j++)
-            s->leads_to_norm[pod_graph_value(s->from, n->in[j])->node] = true;
+        if (group_of(s, i) != NONE || n->op->kind == POD_OP_COLLECTIVE) continue;
+        for (int j = 0; j < n->n_in; j++) {
+            const int32_t maker = maker_of(s, n->in[j]);
+            s->is_late[i] |= group_of(s, maker) != NONE || s->is_late[maker];
+        }
+    }
+}
+
+static void hasten(shard *s, pod_value v, uint8_t stage)
+{
+    uint8_t *of = &s->stage[maker_of(s, v)];
+    if (*of > stage) *of = stage;
+}
+
+static void find_stages(shard *s)
+{
+    const int32_t n_nodes = pod_graph_n_nodes(s->from);
+    for (int32_t i = 0; i < n_nodes; i++) s->stage[i] = OF_REST;
+    for (int32_t i = n_nodes - 1; i >= 0; i--) {
+        const pod_node *n = pod_graph_node(s->from, i);
+        const bool is_grouped = group_of(s, i) != NONE;
+        if (is_grouped && s->stage[i] == OF_REST && makes_scalar(s->from, n))
+            s->stage[i] = OF_NORMS;
+        for (int j = 0; j < n->n_in; j++)
+            if (is_grouped)
+                hasten(s, n->in[j], s->stage[i]);
+            else if (s->is_late[i])
+                hasten(s, n->in[j], OF_ALL);
     }
 }
 
@@ -274,22 +317,22 @@ static pod_status add_group_node(shard *s, int32_t index)
     return pod__rewrite_infer(&s->w, n, &s->w.mapped[n->first_out]);
 }
 
-/* Nodes of the groups that do, or do not, lead to a norm, in their order. */
-static pod_status add_group_nodes(shard *s, int begin, int end, bool to_norms)
+/* Nodes of the groups, in their order. */
+static pod_status add_group_nodes(shard *s, int begin, int end, int stage)
 {
     for (int32_t i = 0; i < pod_graph_n_nodes(s->from); i++) {
         const int32_t k = group_of(s, i);
-        if (k >= begin && k < end && s->leads_to_norm[i] == to_norms) POD_TRY(add_group_node(s, i));
+        if (k >= begin && k < end && s->stage[i] == stage) POD_TRY(add_group_node(s, i));
     }
     return POD_OK;
 }
 
-static pod_status reduce_norms(shard *s, int begin, int end)
+static pod_status reduce_norms(shard *s, int begin, int end, int stage)
 {
     for (int32_t i = 0; i < pod_graph_n_nodes(s->from); i++) {
         const pod_node *n = pod_graph_node(s->from, i);
         const int32_t k = group_of(s, i);
-        for (int o = 0; o < n->n_out && k >= begin && k < end; o++) {
+        for (int o = 0; o < n->n_out && k >= begin && k < end && s->stage[i] == stage; o++) {
             if (!is_scalar(s->from, pod_node_out(n, o))) continue;
             s->w.in[0] = s->w.mapped[n->first_out + o];
             POD_TRY(add_collective(s, "allreduce", n->label, 1, NULL));
@@ -341,24 +384,53 @@ static pod_status gather(shard *s, int begin, int end)
     return POD_OK;
 }
 
-static pod_status add_nodes(shard *s)
+static pod_status add_other_nodes(shard *s, bool late)
 {
     for (int32_t i = 0; i < pod_graph_n_nodes(s->from); i++) {
         const pod_node *n = pod_graph_node(s->from, i);
         const bool is_reduction = n->op->kind == POD_OP_COLLECTIVE;
         const int32_t k = is_reduction ? s->group_of_value[n->first_out] : NONE;
         if (group_of(s, i) != NONE || (k != NONE && !s->group[k].stays)) continue;
-        POD_TRY(add_node(s, i));
+        if (s->is_late[i] == late) POD_TRY(add_node(s, i));
     }
-    for (int begin = next_group(s, 0), end; begin < s->n_groups; begin = end) {
-        end = begin;
-        while (end < s->n_groups &&
-               (end == begin || s->group[end].shard.first > s->group[begin].shard.first))
-            end = next_group(s, end + 1);
+    return POD_OK;
+}
+
+/* The end of the bucket that begins with this group. */
+static int end_of_bucket(const shard *s, int begin)
+{
+    int end = begin;
+    while (end < s->n_groups &&
+           (end == begin || s->group[end].shard.first > s->group[begin].shard.first))
+        end = next_group(s, end + 1);
+    return end;
+}
+
+static bool has_late_nodes(const shard *s)
+{
+    for (int32_t i = 0; i < pod_graph_n_nodes(s->from); i++)
+        if (s->is_late[i]) return true;
+    return false;
+}
+
+/* Bucket by bucket; where all norms are wanted first, those of all buckets come first. */
+static pod_status add_nodes(shard *s)
+{
+    const bool is_two = has_late_nodes(s);
+    POD_TRY(add_other_nodes(s, false));
+    for (int begin = next_group(s, 0), end; is_two && begin < s->n_groups; begin = end) {
+        end = end_of_bucket(s, begin);
         POD_TRY(scatter(s, begin, end));
-        POD_TRY(add_group_nodes(s, begin, end, true));
-        POD_TRY(reduce_norms(s, begin, end));
-        POD_TRY(add_group_nodes(s, begin, end, false));
+        POD_TRY(add_group_nodes(s, begin, end, OF_ALL));
+        POD_TRY(reduce_norms(s, begin, end, OF_ALL));
+    }
+    if (is_two) POD_TRY(add_other_nodes(s, true));
+    for (int begin = next_group(s, 0), end; begin < s->n_groups; begin = end) {
+        end = end_of_bucket(s, begin);
+        if (!is_two) POD_TRY(scatter(s, begin, end));
+        POD_TRY(add_group_nodes(s, begin, end, OF_NORMS));
+        POD_TRY(reduce_norms(s, begin, end, OF_NORMS));
+        POD_TRY(add_group_nodes(s, begin, end, OF_REST));
         POD_TRY(gather(s, begin, end));
     }
     return pod__rewrite_end(&s->w);
@@ -372,14 +444,15 @@ static pod_status take_memory(shard *s)
     s->group = POD_ARENA_NEW(a, group, n_nodes);
     s->group_of_value = POD_ARENA_NEW(a, int32_t, n_values + 1);
     s->group_of_node = POD_ARENA_NEW(a, int32_t, n_nodes);
-    s->leads_to_norm = POD_ARENA_NEW(a, bool, n_nodes);
+    s->stage = POD_ARENA_NEW(a, uint8_t, n_nodes);
+    s->is_late = POD_ARENA_NEW(a, bool, n_nodes);
     s->part = POD_ARENA_NEW(a, pod_value, n_values + 1);
     s->made = POD_ARENA_NEW(a, pod_value, n_values + 1);
     s->w.in = POD_ARENA_NEW(a, pod_value, n_values + 1);
     s->w.in_type = POD_ARENA_NEW(a, pod_type, n_values + 1);
     s->w.out_type = POD_ARENA_NEW(a, pod_type, n_values + 1);
-    if (!s->group || !s->group_of_value || !s->group_of_node || !s->leads_to_norm || !s->part ||
-        !s->made || !s->w.in || !s->w.in_type || !s->w.out_type)
+    if (!s->group || !s->group_of_value || !s->group_of_node || !s->stage || !s->is_late ||
+        !s->part || !s->made || !s->w.in || !s->w.in_type || !s->w.out_type)
         return POD_E_NOMEM;
     for (int32_t v = 0; v <= n_values; v++) s->group_of_value[v] = NONE;
     for (int32_t i = 0; i < n_nodes; i++) s->group_of_node[i] = NONE;
@@ -395,7 +468,8 @@ pod_status pod__pass_shard(pod_plan *plan)
     for (int32_t i = 0; i < pod_graph_n_nodes(s.from); i++) join(&s, i);
     for (int32_t i = 0; i < pod_graph_n_nodes(s.from); i++) join_norms(&s, i);
     verify_groups(&s);
-    find_norms(&s);
+    find_late(&s);
+    find_stages(&s);
     for (int k = next_group(&s, 0); k < s.n_groups;) k = fill_bucket(&s, k);
     POD_TRY(add_nodes(&s));
     plan->graph = s.w.to;

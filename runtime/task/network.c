@@ -21,6 +21,7 @@ static pod_status add_update(pod_graph *g, const pod_setup *s, pod_value loss)
     pod_value *grad = POD_ARENA_NEW(pod_graph_arena(g), pod_value, pod_graph_n_variables(g));
     if (!grad) return POD_E_NOMEM;
     POD_TRY(pod_pass_grad(g, loss, grad));
+    if (s->hparams.clip_norm > 0) POD_TRY(pod_pass_clip(g, grad, &s->hparams));
     POD_TRY(pod_pass_update(g, grad, s->optim, &s->hparams));
     return s->ema > 0 ? pod_pass_ema(g, s->ema) : POD_OK;
 }

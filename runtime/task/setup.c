@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/base/assert.h"
+#include "kernels/base/parse.h"
 
 static pod_mesh near_square(int n_ranks)
 {
@@ -50,6 +51,19 @@ static pod_hparams hparams_from(const pod_config *c)
     };
 }
 
+/* "1.0" or "local:1.0" */
+static pod_status parse_clip(const char *text, pod_hparams *hp)
+{
+    static const char local[] = "local:";
+    double norm = 0;
+    if (!*text) return POD_OK;
+    hp->clip_local = strncmp(text, local, sizeof local - 1) == 0;
+    const char *number = hp->clip_local ? text + sizeof local - 1 : text;
+    POD_TRY(pod_parse_double("clip-norm", number, 1e-30, 1e30, &norm));
+    hp->clip_norm = (float)norm;
+    return POD_OK;
+}
+
 static pod_status check_optimizer(const pod_setup *s)
 {
     const pod_optim *o = s->optim;
@@ -68,6 +82,7 @@ static pod_status training_from(const pod_config *c, pod_setup *s)
     s->optim = pod_optim_find(name);
     POD_ASSERT(s->optim, "optimizer '%s' is a choice but not in the table", name);
     s->hparams = hparams_from(c);
+    POD_TRY(parse_clip(pod_config_text(c, POD_OPT_CLIP_NORM), &s->hparams));
     POD_TRY(check_optimizer(s));
     const int64_t per = pod_config_int(c, POD_OPT_LR_PER);
     const double scale = per > 0 ? (double)s->batch / (double)per : 1;
