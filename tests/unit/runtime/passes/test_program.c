@@ -1,8 +1,11 @@
 /* Graph -> program -> the check executor, which plays all ranks and proves the memory plan. */
 #include <math.h>
 
+#include "collectives/algo/rules.h"
 #include "kernels/base/cpu.h"
 #include "runtime/exec/exec.h"
+#include "runtime/ops/ops.h"
+#include "runtime/passes/passes.h"
 #include "tests/harness/check.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/nets.h"
@@ -493,8 +496,32 @@ static void test_refusals(void)
                     "batch: 48 is not divisible by the 5 cores");
 }
 
+/* Nothing runs behind a view that is an output: its memory is that of what it shows. */
+static void test_view_at_the_end(void)
+{
+    const pod_target target = {.name = "test", .cpu = POD_CPU_REFERENCE_ONLY};
+    pod_compile_args args = {.target = &target};
+    pod_arena *a = pod_test_arena();
+    pod_coll_rules *rules;
+    pod_graph *g;
+    const pod_program *p;
+    POD_NEED_OK(pod_mesh_parse("2x1", &args.mesh));
+    POD_NEED_OK(pod_coll_rules_parse(a, "allreduce:0-:ring", &rules));
+    args.rules = rules;
+    POD_NEED_OK(pod_graph_create(a, &g));
+    pod_value x = pod_input(g, "x", pod_type_of(POD_F32, 3, (const int64_t[]){4, 2, 3}), 0);
+    pod_output(g, "rows", pod_reshape(g, pod_relu(g, x), (pod_shape){2, {4, 6}}));
+    POD_NEED_OK(pod_graph_finish(g));
+    POD_NEED_OK(pod_compile(g, 4, &args, a, &p));
+    const pod_instr *run = &p->instr[p->n_instrs - 2], *fetch = run + 1;
+    CU_ASSERT_FATAL(run->kind == POD_I_RUN && fetch->kind == POD_I_FETCH);
+    const pod_slot *made = &p->slot[run->out[0]], *seen = &p->slot[fetch->in[0]];
+    CU_ASSERT(seen->space == POD_SPACE_STEP && seen->offset == made->offset);
+    CU_ASSERT(seen->bytes == made->bytes && seen->type.shape.n_dims == 2);
+}
+
 POD_TEST_SUITE("program", {"all meshes follow one path", test_meshes},
-               {"targets and guards", test_targets},
+               {"a view at the end", test_view_at_the_end}, {"targets and guards", test_targets},
                {"planted overlaps are found", test_planted_overlap},
                {"planted faults of collectives are found", test_planted_in_flight},
                {"the plan", test_plan}, {"order of waits", test_order_of_waits},
