@@ -161,4 +161,10 @@ grep -q '^# no probe has timed normalize, .*, momentum: priced by FLOPs at the p
 "$minipod" simulate --machine tpu-v3 --mesh 2x2 --model mlp --batch 64 >out 2>err
 ! grep -q 'no probe' out || fail "a pod has no probes: $(head -3 out)"
 
+# ---- networks of attention on 2,048 cores: the bytes of all gradients and three sums, each padded to 64
+for of in transformer-big=843219136 gpt-mini=21551296; do
+    says "^  all-reduced +${of#*=} +bytes" simulate --machine tpu-v3 --cores 2048 --batch 8192 --model "${of%=*}" --explain
+done
+says '^  all-reduced +22869824 +bytes' simulate --machine tpu-v3 --cores 2048 --batch 8192 --model vit-tiny
+
 exit $failed
