@@ -6,6 +6,7 @@
  * The reservation is of cells: a job that outlives that time must leave them alone. Where cells are
  * alike, this is the usual rule of what is spare then, since the head is given those cells that are
  * not free now, and jobs that end in time take reserved ones first. */
+#include <limits.h>
 #include <string.h>
 
 #include "kernels/base/arith.h"
@@ -76,25 +77,38 @@ static void reserve(pod__fleet *f, int head, reservation *r)
     }
 }
 
-static bool ends_by(const pod__fleet *f, int job, pod_stamp at)
+/* What is known of a size in this pass, in which less and less is free: jobs of any shape that end in time, and
+ * those that do not, find no slice any more. */
+typedef struct size_state {
+    int next; /* rank; INT_MAX: none, or none is worth a look */
+    bool fails_in_time, fails_beyond;
+} size_state;
+
+static bool find_in_time(pod__fleet *f, int job)
 {
-    const pod__fleet_job *j = &f->job[job];
-    const double length = (double)pod_attempt_length(&j->attempt) * f->plan->request[job].estimate;
-    return at == POD_NEVER || (double)f->now + length <= (double)at;
+    return pod_placer_find(f->placer, &f->occupancy, pod__fleet_slice(f, job), f->reserved,
+                           f->cells);
 }
 
-static bool find_for(pod__fleet *f, int job, reservation *r)
+static bool find_beyond(pod__fleet *f, int job, reservation *r)
 {
     const int n_cells = f->job[job].n_cells;
-    if (!pod__leaves_spare(f, job, &f->occupancy)) return false;
-    if (ends_by(f, job, r->at))
-        return pod_placer_find(f->placer, &f->occupancy, pod__fleet_slice(f, job), f->reserved,
-                               f->cells);
     if (n_cells > r->n_extra || !pod_has_room(&f->trial, n_cells) ||
         !pod_placer_find(f->placer, &f->trial, pod__fleet_slice(f, job), NULL, f->cells))
         return false;
     r->n_extra -= n_cells;
     return true;
+}
+
+static bool find_for(pod__fleet *f, int job, reservation *r, size_state *s)
+{
+    const double needs = f->needs[f->job[job].rank];
+    const bool in_time = r->at == POD_NEVER || (double)f->now + needs <= (double)r->at;
+    bool *fails = in_time ? &s->fails_in_time : &s->fails_beyond;
+    if (*fails || !pod__leaves_spare(f, job, &f->occupancy)) return false;
+    const bool found = in_time ? find_in_time(f, job) : find_beyond(f, job, r);
+    *fails = !found && !pod_slice_shape_is_known(&f->plan->request[job].shape);
+    return found;
 }
 
 static void start(pod__fleet *f, int job)
@@ -104,15 +118,40 @@ static void start(pod__fleet *f, int job)
     pod__fleet_start(f, job, f->cells);
 }
 
+static int next_of(const pod__fleet *f, int size, int from)
+{
+    const int rank = pod_rank_set_next(&f->queue_of[size], from);
+    return rank < 0 ? INT_MAX : rank;
+}
+
+/* The size whose next job is first. */
+static int first_size(const pod__fleet *f, const size_state s[])
+{
+    int first = 0;
+    for (int i = 1; i < f->n_sizes; i++)
+        if (s[i].next < s[first].next) first = i;
+    return first;
+}
+
 void pod__backfill_easy(pod__fleet *f, int head)
 {
     reservation r = {0};
-    const int from = f->job[head].rank + 1;
-    for (int k = pod_rank_set_next(&f->queue, from); k >= 0;
-         k = pod_rank_set_next(&f->queue, k + 1)) {
-        const int job = f->by_rank[k], n_cells = f->job[job].n_cells;
-        if (!pod_has_room(&f->occupancy, n_cells) || f->failed_in[n_cells] == f->pass) continue;
+    size_state state[POD__MOST_SIZES] = {0};
+    for (int i = 0; i < f->n_sizes; i++) state[i].next = next_of(f, i, f->job[head].rank + 1);
+    for (;;) {
+        const int size = first_size(f, state), rank = state[size].next;
+        if (rank == INT_MAX) break;
+        size_state *s = &state[size];
+        const int job = f->by_rank[rank], n_cells = f->job[job].n_cells;
+        const bool are_alike = size < POD__MOST_SIZES - 1;
+        s->next = next_of(f, size, rank + 1);
+        if (!pod_has_room(&f->occupancy, n_cells) || f->failed_in[n_cells] == f->pass) {
+            if (are_alike) s->next = INT_MAX;
+            continue;
+        }
         if (!r.is_made) reserve(f, head, &r);
-        if (find_for(f, job, &r)) start(f, job);
+        if (find_for(f, job, &r, s)) start(f, job);
+        if (!are_alike) s->fails_in_time = s->fails_beyond = false;
+        if (s->fails_in_time && s->fails_beyond) s->next = INT_MAX;
     }
 }

@@ -20,7 +20,8 @@ typedef struct pod__fleet_job {
     int rank; /* in the queue's order, of all jobs */
     int size; /* 0: what it asked for; else the slice is smaller[size - 1] of its request */
     int n_cells, n_held, most_cells;
-    int *cell; /* (n_cells), of which it holds the first n_held; NULL before the first start */
+    int size_of; /* in size_cells, of most_cells */
+    int *cell;   /* (n_cells), of which it holds the first n_held; NULL before the first start */
     pod_attempt attempt;
     pod_stamp held_since;  /* all of these */
     pod_stamp begin;       /* of the attempt, or of being broken */
@@ -41,6 +42,8 @@ typedef struct pod__candidate { /* to be evicted or moved */
     int job;
 } pod__candidate;
 
+enum { POD__MOST_SIZES = 64 };
+
 typedef struct pod__fleet {
     const pod_fleet_plan *plan;
     pod_arena *arena;
@@ -57,6 +60,10 @@ typedef struct pod__fleet {
     pod_fleet_outcome *outcome;
     pod_rank_set queue; /* ranks */
     int *by_rank;       /* jobs */
+    double *needs;      /* (ranks): a queued job's length by its estimate, nanoseconds */
+    int n_sizes;        /* of slices that jobs ask for; the last of many has all that are larger */
+    int size_cells[POD__MOST_SIZES];
+    pod_rank_set queue_of[POD__MOST_SIZES]; /* of each size */
     int64_t queued_cells;
     int head;     /* the job that the last pass ended at; -1: none */
     int *running; /* jobs that hold cells, by `expected` */
@@ -110,7 +117,7 @@ enum {
 
 POD_MUST pod_status pod__fleet_allocate(pod__fleet *f);
 POD_MUST pod_status pod__fleet_size(pod__fleet *f); /* cells of each job. E_INVALID: none fit */
-POD_MUST pod_status pod__fleet_rank(pod__fleet *f); /* the queue's order */
+POD_MUST pod_status pod__fleet_rank(pod__fleet *f); /* the queue's order, and the sizes */
 
 /* ---- hold.c: jobs that wait, and jobs that hold cells ---- */
 

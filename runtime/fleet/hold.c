@@ -94,7 +94,9 @@ void pod__fleet_enqueue(fleet *f, int job)
     j->reason = POD_WAIT_ORDER;
     j->since = f->now;
     f->queued_cells += j->n_cells;
+    f->needs[j->rank] = (double)pod_attempt_length(&j->attempt) * f->plan->request[job].estimate;
     pod_rank_set_add(&f->queue, j->rank);
+    pod_rank_set_add(&f->queue_of[j->size_of], j->rank);
 }
 
 /* ---- a job holds cells ----------------------------------------------------------------------- */
@@ -231,6 +233,7 @@ void pod__fleet_start(fleet *f, int job, const int cells[])
     POD_ASSERT(j->is == POD__JOB_QUEUED, "job %d starts and does not wait", job);
     pod__fleet_end_wait(f, job);
     pod_rank_set_remove(&f->queue, j->rank);
+    pod_rank_set_remove(&f->queue_of[j->size_of], j->rank);
     f->queued_cells -= j->n_cells;
     take_cells(f, job, cells);
     if (o->n_starts++ == 0) o->first_start = f->now;

@@ -23,6 +23,26 @@ static int by_order(const void *a, const void *b)
     return x->job - y->job; /* they are by submission */
 }
 
+static int by_number(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
+static pod_status list_sizes(fleet *f)
+{
+    const int n = f->plan->n_requests;
+    int *cells = POD_ARENA_NEW(f->arena, int, n);
+    if (!cells) return POD_E_NOMEM;
+    for (int i = 0; i < n; i++) cells[i] = f->job[i].most_cells;
+    qsort(cells, (size_t)n, sizeof cells[0], by_number);
+    for (int i = 0; i < n; i++) {
+        if (f->n_sizes > 0 && f->size_cells[f->n_sizes - 1] == cells[i]) continue;
+        f->n_sizes += f->n_sizes < POD__MOST_SIZES;
+        f->size_cells[f->n_sizes - 1] = cells[i];
+    }
+    for (int s = 0; s < f->n_sizes; s++) POD_TRY(pod_rank_set_create(f->arena, n, &f->queue_of[s]));
+    for (int i = 0; i < n; i++)
+        while (f->size_cells[f->job[i].size_of] < f->job[i].most_cells) f->job[i].size_of++;
+    return POD_OK;
+}
+
 /* The place of each job in the queue is known beforehand: no order changes with time. */
 pod_status pod__fleet_rank(fleet *f)
 {
@@ -42,7 +62,7 @@ pod_status pod__fleet_rank(fleet *f)
         f->by_rank[r] = key[r].job;
         f->job[key[r].job].rank = r;
     }
-    return POD_OK;
+    return list_sizes(f);
 }
 
 pod_status pod__fleet_size(fleet *f)
@@ -87,6 +107,7 @@ pod_status pod__fleet_allocate(fleet *f)
     f->job = POD_ARENA_NEW(a, pod__fleet_job, n);
     f->outcome = POD_ARENA_NEW(a, pod_fleet_outcome, n);
     f->by_rank = POD_ARENA_NEW(a, int, n);
+    f->needs = POD_ARENA_NEW(a, double, n);
     f->running = POD_ARENA_NEW(a, int, n);
     f->victim = POD_ARENA_NEW(a, int, n);
     f->candidates = POD_ARENA_NEW(a, pod__candidate, n);
@@ -100,8 +121,9 @@ pod_status pod__fleet_allocate(fleet *f)
     f->seen_job = POD_ARENA_NEW(a, pod__fleet_job, n_seen);
     f->seen_outcome = POD_ARENA_NEW(a, pod_fleet_outcome, n_seen);
     const bool has_all = f->owner && f->is_down && f->down_since && f->n_down && f->job &&
-                         f->outcome && f->by_rank && f->running && f->victim && f->candidates &&
-                         f->failed_in && f->reserved && f->cells && f->more_cells && f->seen_job &&
-                         f->seen_outcome && f->reserved_jobs && f->times;
+                         f->outcome && f->by_rank && f->needs && f->running && f->victim &&
+                         f->candidates && f->failed_in && f->reserved && f->cells &&
+                         f->more_cells && f->seen_job && f->seen_outcome && f->reserved_jobs &&
+                         f->times;
     return has_all ? POD_OK : POD_E_NOMEM;
 }
