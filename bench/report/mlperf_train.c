@@ -10,6 +10,7 @@
 #include "bench/report/mlperf.h"
 #include "runtime/core/file.h"
 #include "runtime/core/places.h"
+#include "runtime/task/setup.h"
 
 enum { OURS = 5 }; /* words beside the person's: the program, --seed, --out, what they are */
 
@@ -25,7 +26,9 @@ static pod_status check_train(const pod_config *c)
     if (pod_config_is_set(c, POD_OPT_RESUME))
         return pod_fail(POD_E_INVALID,
                         "resume: each run begins anew, else its time were not whole");
-    if (!(pod_config_double(c, POD_OPT_TARGET) > 0))
+    double target;
+    POD_TRY(pod_setup_target(c, &target));
+    if (!(target > 0))
         return pod_fail(POD_E_INVALID, "target: train has none, so there is no time to it");
     return POD_OK;
 }

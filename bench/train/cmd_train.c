@@ -86,7 +86,7 @@ static pod_status read_settings(job *j)
     POD_TRY(pod_setup_from(c, pod_comm_size(j->call->comm), pod_comm_node_size(j->call->comm),
                            j->arena, &j->setup));
     POD_TRY(pod_network_choose(&j->setup, &j->choice, &j->network));
-    return pod_task_check_target(j->network.task, j->setup.target);
+    return pod_task_find_target(j->network.task, &j->setup);
 }
 
 static pod_status set_up(job *j)

@@ -41,7 +41,8 @@ static bool is_of(const cJSON *run, const pod_train_result *t)
 static bool has_same_end(const cJSON *run, const pod_run *r)
 {
     const pod_train_result *t = r->result;
-    return is_number(run, "target", r->setup->target > 0, r->setup->target) &&
+    return is_text(run, "metric", r->task->metric[r->setup->target_metric].name) &&
+           is_number(run, "target", r->setup->target > 0, r->setup->target) &&
            is_number(run, "time_to_target_s", t->reached, t->time_to_target_s);
 }
 

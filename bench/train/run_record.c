@@ -117,7 +117,7 @@ static void add_circumstances(pod_record *q, const pod_run *r)
     pod_json_text(j, "failure", *r->failure ? r->failure : NULL);
     pod_record_text(q, "model", "model", s->model);
     pod_json_text(j, "task", r->task->name);
-    pod_json_text(j, "metric", r->task->metric[0].name);
+    pod_json_text(j, "metric", r->task->metric[s->target_metric].name);
     pod_record_text(q, "data_name", "data", r->result->data_name);
     pod_record_note(q, "%s", s->data);
     pod_json_text(j, "data", s->data);
@@ -155,8 +155,9 @@ static void add_circumstances(pod_record *q, const pod_run *r)
 static int places_of(const pod_run *r)
 {
     const double target = r->setup->target;
-    const int last = pod_places_apart(r->result->last.metric[0], target);
-    const int best = pod_places_apart(r->result->best.metric[0], target);
+    const int m = r->setup->target_metric;
+    const int last = pod_places_apart(r->result->last.metric[m], target);
+    const int best = pod_places_apart(r->result->best.metric[m], target);
     return last > best ? last : best;
 }
 
@@ -165,7 +166,8 @@ static void note_best(pod_record *q, const pod_run *r)
 {
     const pod_train_result *x = r->result;
     const char *out = pod_config_text(r->config, POD_OPT_OUT);
-    if (!pod_metric_is_better(&r->task->metric[0], x->best.metric[0], x->last.metric[0])) return;
+    const int m = r->setup->target_metric;
+    if (!pod_metric_is_better(&r->task->metric[m], x->best.metric[m], x->last.metric[m])) return;
     if (*out && pod_checkpoint_best(out) == x->evals.row[x->peak].n_done)
         pod_record_note(q, "; the best weights: --resume %s/checkpoint/best", out);
     else
@@ -174,22 +176,22 @@ static void note_best(pod_record *q, const pod_run *r)
 
 enum { KEY_BYTES = 64 };
 
-/* The first metric, with the best of its evaluations. */
+/* The metric of the target, with the best of its evaluations, before the others. */
 static void add_metrics(pod_record *q, const pod_run *r)
 {
     const pod_train_result *x = r->result;
     const pod_metric *metric = r->task->metric;
-    const int places = places_of(r);
+    const int places = places_of(r), m = r->setup->target_metric;
     const bool has_target = r->setup->target > 0, has_evals = x->evals.n > 0;
     char key[KEY_BYTES];
-    snprintf(key, sizeof key, "target %s", metric[0].name);
+    snprintf(key, sizeof key, "target %s", metric[m].name);
     pod_record_real(q, "target", key, "", places, has_target ? r->setup->target : unknown);
     pod_record_note(q, "%s", !has_target ? "none was set" : x->reached ? "reached" : "not reached");
-    snprintf(key, sizeof key, "eval_%s", metric[0].name);
-    pod_record_real(q, key, metric[0].name, "", places, has_evals ? x->last.metric[0] : unknown);
+    snprintf(key, sizeof key, "eval_%s", metric[m].name);
+    pod_record_real(q, key, metric[m].name, "", places, has_evals ? x->last.metric[m] : unknown);
     if (has_evals) {
         pod_record_note(q, "best %.*f; %" PRId64 " samples, %" PRId64 " evaluation%s", places,
-                        x->best.metric[0], x->last.n_samples, x->evals.n,
+                        x->best.metric[m], x->last.n_samples, x->evals.n,
                         x->evals.n == 1 ? "" : "s");
         note_best(q, r);
     }
@@ -197,12 +199,13 @@ static void add_metrics(pod_record *q, const pod_run *r)
         snprintf(key, sizeof key, "%s_signature", metric[0].name);
         pod_record_text(q, key, "  signature", x->searched);
     }
-    for (int i = 1; i < r->task->n_metrics; i++) {
+    for (int i = 0; i < r->task->n_metrics; i++) {
+        if (i == m) continue;
         snprintf(key, sizeof key, "eval_%s", metric[i].name);
         pod_record_real(q, key, metric[i].name, "", 4, has_evals ? x->last.metric[i] : unknown);
     }
-    snprintf(key, sizeof key, "best_eval_%s", metric[0].name);
-    pod_json_double(&q->json, key, has_evals ? x->best.metric[0] : unknown);
+    snprintf(key, sizeof key, "best_eval_%s", metric[m].name);
+    pod_json_double(&q->json, key, has_evals ? x->best.metric[m] : unknown);
     pod_json_double(&q->json, "eval_loss", has_evals ? x->last.loss : unknown);
 }
 
@@ -222,8 +225,9 @@ static void add_times(pod_record *q, const pod_run *r)
     pod_record_real(q, "time_to_peak_s", "time to peak", "s", 2,
                     has_evals ? x->time_to_peak_s : unknown);
     if (has_evals)
-        pod_record_note(q, "the best %s, %.*f, after %.2f epochs%s%s", r->task->metric[0].name,
-                        places_of(r), x->best.metric[0], pod_run_epochs_to_peak(r),
+        pod_record_note(q, "the best %s, %.*f, after %.2f epochs%s%s",
+                        r->task->metric[r->setup->target_metric].name, places_of(r),
+                        x->best.metric[r->setup->target_metric], pod_run_epochs_to_peak(r),
                         x->is_branch ? "; " : "", since);
     pod_json_double(&q->json, "epochs_to_peak", pod_run_epochs_to_peak(r));
     pod_record_real(q, "run_s", "run", "s", 2, r->is_running ? unknown : x->run_s);

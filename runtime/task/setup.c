@@ -76,6 +76,12 @@ static pod_status check_optimizer(const pod_setup *s)
     return POD_OK;
 }
 
+pod_status pod_setup_target(const pod_config *c, double *value)
+{
+    const char *text = pod_config_text(c, POD_OPT_TARGET), *number = strchr(text, '=');
+    return pod_parse_double("target", number ? number + 1 : text, 0, 1e9, value);
+}
+
 static pod_status training_from(const pod_config *c, pod_setup *s)
 {
     const char *name = pod_config_text(c, POD_OPT_OPTIMIZER);
@@ -99,7 +105,8 @@ static pod_status training_from(const pod_config *c, pod_setup *s)
     s->epochs = pod_config_double(c, POD_OPT_EPOCHS);
     s->steps = pod_config_int(c, POD_OPT_STEPS);
     s->eval_every = pod_config_double(c, POD_OPT_EVAL_EVERY);
-    s->target = pod_config_double(c, POD_OPT_TARGET);
+    s->target_of = pod_config_text(c, POD_OPT_TARGET);
+    POD_TRY(pod_setup_target(c, &s->target));
     s->label_smoothing = (float)pod_config_double(c, POD_OPT_LABEL_SMOOTHING);
     return POD_OK;
 }

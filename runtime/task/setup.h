@@ -43,9 +43,12 @@ typedef struct pod_setup {
     double warmup_epochs, decay_epochs;
     int64_t warmup_steps; /* 0: warmup_epochs counts */
     double epochs;
-    int64_t steps;        /* 0: `epochs` counts */
-    double eval_every;    /* epochs; 0: only at the end */
-    double target;        /* of the task's first metric; 0: none */
+    int64_t steps;     /* 0: `epochs` counts */
+    double eval_every; /* epochs; 0: only at the end */
+    double target;     /* 0: none */
+    const char
+        *target_of;       /* "NAME=..." names the target's metric; without a name it is the first */
+    int target_metric;    /* index in the task's metrics: pod_task_find_target sets it */
     bool reads_logits;    /* evaluation also outputs logits, for --predictions */
     const char *settings; /* all options of train as text, a line "option = value" each */
 } pod_setup;
@@ -53,6 +56,10 @@ typedef struct pod_setup {
 /* Parses --mesh. "auto" is a 2-D torus, as square as n_ranks allows, the longer side first.
  * E_INVALID if the text does not parse, or if the mesh has not n_ranks cores. */
 POD_MUST pod_status pod_setup_mesh(const char *text, int n_ranks, pod_mesh *out);
+
+/* Parses --target: "0.9" or "NAME=0.9", of which 0.9 is the value. E_INVALID for no number from 0 to
+ * 1e9. */
+POD_MUST pod_status pod_setup_target(const pod_config *c, double *value);
 
 /* Computes the setup of a run. `node_size` comes from pod_comm_node_size; `arena` holds the rules;
  * `c` must outlive the setup. E_INVALID, naming the option. */

@@ -112,8 +112,9 @@ struct pod_task {
 
 const pod_task *pod_task_find(const char *name); /* NULL: there is none */
 
-/* E_INVALID if the target (0: none) is better than the task's first metric can be. */
-POD_MUST pod_status pod_task_check_target(const pod_task *task, double target);
+/* Sets s->target_metric. E_INVALID if the task has no such metric, or if the target (0: none) is better
+ * than the metric can be. */
+POD_MUST pod_status pod_task_find_target(const pod_task *task, pod_setup *s);
 
 /* Returns how many tokens a sample has room for in all its texts; 0 without any. */
 int64_t pod_task_text_room(const pod_task *task, const pod_form *form);

@@ -125,26 +125,27 @@ static double epochs_at(const pod__trainer *t, int64_t n_done)
 void pod__train_keep_evaluation(pod__trainer *t, const pod_eval_row *row)
 {
     pod_train_result *r = t->result;
-    const pod_metric *metric = &r->evals.metric[0];
+    const int m = t->args->setup->target_metric;
+    const pod_metric *metric = &r->evals.metric[m];
     r->last.loss = row->loss;
     memcpy(r->last.metric, row->metric, sizeof row->metric);
-    if (r->evals.n == 0 || pod_metric_is_better(metric, row->metric[0], r->best.metric[0])) {
+    if (r->evals.n == 0 || pod_metric_is_better(metric, row->metric[m], r->best.metric[m])) {
         r->best = r->last;
         r->peak = r->evals.n;
         r->time_to_peak_s = row->at_s;
     }
     const double target = t->args->setup->target;
     if (target > 0 && !r->reached &&
-        (row->metric[0] == target || pod_metric_is_better(metric, row->metric[0], target))) {
+        (row->metric[m] == target || pod_metric_is_better(metric, row->metric[m], target))) {
         r->reached = true;
         r->time_to_target_s = row->at_s;
     }
     r->evals.row[r->evals.n++] = *row;
 }
 
-/* "  accuracy 0.9113": the first one with as many decimals as tell it from the target; not what a step
- * does not measure. */
-static const char *print_metrics(const pod_task *task, const double value[], double target,
+/* "  accuracy 0.9113", without what a step does not measure; `s`, if not NULL, has a target, of whose
+ * metric there are as many decimals as tell it from that. */
+static const char *print_metrics(const pod_task *task, const double value[], const pod_setup *s,
                                  int places, char text[METRICS_BYTES])
 {
     int n = 0;
@@ -152,7 +153,10 @@ static const char *print_metrics(const pod_task *task, const double value[], dou
     for (int i = 0; i < task->n_metrics && n < METRICS_BYTES; i++) {
         if (isnan(value[i])) continue;
         n += snprintf(text + n, (size_t)(METRICS_BYTES - n), "  %s %.*f", task->metric[i].name,
-                      i == 0 && target > 0 ? pod_places_apart(value[0], target) : places, value[i]);
+                      s && s->target > 0 && i == s->target_metric
+                          ? pod_places_apart(value[i], s->target)
+                          : places,
+                      value[i]);
     }
     return text;
 }
@@ -180,8 +184,9 @@ static pod_status evaluate(pod__trainer *t, int64_t n_done)
                       pod__train_now(t));
     pod__records_tell_eval(t, "eval_stop", pod_mllog_null(), n_done);
     POD_TRY(status);
+    const int m = a->setup->target_metric;
     pod__records_tell_eval(t, "eval_accuracy",
-                           pod_mllog_real(logged(&task->metric[0], r->last.metric[0])), n_done);
+                           pod_mllog_real(logged(&task->metric[m], r->last.metric[m])), n_done);
     pod_eval_row row = {.n_done = n_done,
                         .epochs = epochs_at(t, n_done),
                         .loss = r->last.loss,
@@ -194,8 +199,8 @@ static pod_status evaluate(pod__trainer *t, int64_t n_done)
         snprintf(loss, sizeof loss, "%.4f", pod_exec_output(t->exec, POD_NET_LOSS));
     pod_log_say(a->log, POD_LOG_INFO,
                 "epoch %6.2f  step %6" PRId64 "  loss %s  eval loss %.4f%s  %7.1f s", row.epochs,
-                n_done, loss, r->last.loss,
-                print_metrics(task, row.metric, a->setup->target, 4, metrics), row.at_s);
+                n_done, loss, r->last.loss, print_metrics(task, row.metric, a->setup, 4, metrics),
+                row.at_s);
     return POD_OK;
 }
 
@@ -216,7 +221,7 @@ static void show_progress(pod__trainer *t, int64_t n_done)
     const double looped_s = pod_time_seconds(pod__train_now(t) - t->loop_began);
     pod_progress_at(t->args->log, n_done, "epoch %.2f  loss %.4f%s  lr %.4g  %.0f samples/s",
                     epochs_at(t, n_done), pod_exec_output(t->exec, POD_NET_LOSS),
-                    print_metrics(t->args->network->task, metric, 0, 3, text), (double)t->lr,
+                    print_metrics(t->args->network->task, metric, NULL, 3, text), (double)t->lr,
                     (double)((n_done - t->result->first_step) * s->batch) / looped_s);
 }
 

@@ -32,6 +32,16 @@ for name in masked_accuracy next_accuracy; do
         'BEGIN { exit !(a - b < 1e-6 && b - a < 1e-6) }' || fail "$name: $(cat eval.json)"
 done
 
+# A target of another metric than the first; the best evaluation is the best of it.
+"$minipod" train "${small[@]}" --steps 2 --eval-every 0 --target next_accuracy=0.01 --json next.json >out 2>err ||
+    fail "next_accuracy: $(cat out err)"
+grep -q '^  target next_accuracy  *0\.0100  *reached' out || fail "next_accuracy: $(cat out)"
+[ "$(value next.json metric)" = '"next_accuracy"' ] || fail "metric: $(value next.json metric)"
+[ "$(value next.json best_eval_next_accuracy)" = "$(value next.json eval_next_accuracy)" ] || fail "$(cat next.json)"
+is_refused "target: 'bleu=0.5' is of no metric of masked-lm, which has masked_accuracy, next_accuracy" \
+    "$minipod" train "${small[@]}" --target bleu=0.5
+is_refused 'target: next_accuracy is at most 1, found 2' "$minipod" train "${small[@]}" --target next_accuracy=2
+
 is_refused 'its vocabulary is not the one of training' "$minipod" eval --resume whole --data phrases:21:30+8
 is_refused 'sequences of 600 tokens, but the model has 512 positions' "$minipod" train "${small[@]}" --seq-len 600 --steps 1
 is_refused 'has images, masked-lm needs text' "$minipod" train "${small[@]}" --data glyphs --steps 1
