@@ -95,10 +95,17 @@ static double gate(const head *x, int64_t i, int64_t j)
     return (float)(word[j % 4] >> 8) * 0x1p-24f >= s->rate ? (double)(1 / (1 - s->rate)) : 0;
 }
 
+/* Of a sequence that is not packed. */
+static int64_t seen_by(const pod_attention_shape *s, int64_t i)
+{
+    const pod_attention_part all = {0, s->sq, 0, s->sk, s->sk};
+    return pod_attention_seen(s, &all, i);
+}
+
 static pod_dot element_of_o(const pod_race *r, const int64_t at[])
 {
     const head x = {r->operands, at[0], at[2]};
-    const int64_t i = at[1], seen = pod_attention_seen(&x.a->s, x.a->s.sk, i);
+    const int64_t i = at[1], seen = seen_by(&x.a->s, i);
     double max = -INFINITY, sum = 0, sum_off = 0, off;
     pod_dot o = {0};
     for (int64_t j = 0; j < seen; j++) max = fmax(max, score(&x, i, j, &off));
@@ -147,7 +154,7 @@ static pod_dot element_of_dq(const pod_race *r, const int64_t at[])
     const head x = {r->operands, at[0], at[2]};
     const pod_attention_shape *s = &x.a->s;
     pod_dot dq = {0};
-    for (int64_t j = 0; j < pod_attention_seen(s, s->sk, at[1]); j++) {
+    for (int64_t j = 0; j < seen_by(s, at[1]); j++) {
         const slope of = slope_of(&x, at[1], j);
         add(&dq, of.ds, of.ds_off,
             (double)s->scale * pod_operand_value(&x.a->k, at_token(&x, j, at[3])));

@@ -12,9 +12,14 @@
  * if causal, j <= i. A query that sees no key has o = 0, lse = 0 and gradient 0. lse is float32
  * (N, heads, Sq).
  *
- * g is dropout on the probabilities: 0 or 1 / (1 - rate). Four keys j .. j + 3, j a multiple of 4,
- * take the words of Philox4x32-10 under the key (draws[n], layer) and the counter (j / 4, i, h,
- * POD_STREAM_DROPOUT); key j is kept if the upper 24 bits of its word, as a number in [0, 1), are not
+ * Several short sequences may be packed into one (the cumulative lengths of FlashAttention's varlen
+ * functions): the queries of part r, q_ends[n][r - 1] <= i < q_ends[n][r], see the keys k_ends[n][r - 1]
+ * <= j < k_ends[n][r] alone, of which causal attention counts both from 0. What is behind the last
+ * part is padding, which sees no key. Ends are limited to rise within 0 .. Sq and 0 .. Sk.
+ *
+ * g is dropout on the probabilities: 0 or 1 / (1 - rate). Four keys j .. j + 3, j a multiple of 4 and
+ * counted from the first one of its part, take the words of Philox4x32-10 under the key (draws[n],
+ * layer) and the counter (j / 4, i, h, POD_STREAM_DROPOUT); key j is kept if the upper 24 bits of its word, as a number in [0, 1), are not
  * below the rate. All sets have the same gates. With rate 0, g = 1 and draws are not read.
  *
  * backward computes p again, and with delta[i] = sum_d do[i][d] o[i][d]
@@ -43,7 +48,8 @@ enum { POD_ATTENTION_CHAIN = 256 };
 typedef struct pod_attention_shape {
     int64_t n, sq, sk; /* sequences; queries and keys of each, at least 1 */
     int64_t heads, d;
-    pod_dtype t; /* POD_F32 or POD_BF16 */
+    int64_t n_parts; /* of each sequence; 0: not packed */
+    pod_dtype t;     /* POD_F32 or POD_BF16 */
     float scale;
     bool causal;
     float rate; /* in [0, 1) */
@@ -52,8 +58,9 @@ typedef struct pod_attention_shape {
 
 typedef struct pod_attention_inputs {
     const void *q, *k, *v;
-    const int32_t *lengths; /* (N); NULL: all keys */
-    const int32_t *draws;   /* (N); not read if the rate is 0 */
+    const int32_t *lengths;         /* (N); NULL: all keys, or packed */
+    const int32_t *q_ends, *k_ends; /* (N, n_parts) */
+    const int32_t *draws;           /* (N); not read if the rate is 0 */
 } pod_attention_inputs;
 
 typedef struct pod_attention_kernels {
@@ -72,15 +79,42 @@ typedef struct pod_attention_kernels {
 const pod_attention_kernels *const *pod_attention_kernels_sets(void);
 const pod_attention_kernels *pod_attention_kernels_pick(uint32_t cpu);
 
-/* The number of keys that the sequence n has, and of those that its query i sees. */
-static inline int64_t pod_attention_keys(const pod_attention_shape *s, const int32_t *lengths,
-                                         int64_t n)
+/* Queries and keys that see each other alone. */
+typedef struct pod_attention_part {
+    int64_t q, sq, k, sk; /* the first query and how many; the first key and how many */
+    int64_t keys;         /* of these the first `keys` are seen */
+} pod_attention_part;
+
+static inline int64_t pod__attention_end(const int32_t *ends, int64_t before, int64_t most)
 {
-    return lengths ? pod_max(0, pod_min(lengths[n], s->sk)) : s->sk;
+    return pod_max(before, pod_min(*ends, most));
 }
-static inline int64_t pod_attention_seen(const pod_attention_shape *s, int64_t keys, int64_t i)
+
+/* Sets *part, all 0 before the first call, to the next one of sequence n, which is number r; returns
+ * whether there was one. The last part of a packed sequence is the padding. */
+static inline bool pod_attention_next_part(const pod_attention_shape *s,
+                                           const pod_attention_inputs *in, int64_t n, int64_t r,
+                                           pod_attention_part *part)
 {
-    return s->causal ? pod_min(keys, i + 1) : keys;
+    if (r > s->n_parts) return false;
+    if (s->n_parts == 0) {
+        const int64_t keys = in->lengths ? pod_max(0, pod_min(in->lengths[n], s->sk)) : s->sk;
+        *part = (pod_attention_part){0, s->sq, 0, s->sk, keys};
+        return true;
+    }
+    const int64_t q = part->q + part->sq, k = part->k + part->sk, at = n * s->n_parts + r;
+    const bool is_padding = r == s->n_parts;
+    const int64_t sq = (is_padding ? s->sq : pod__attention_end(in->q_ends + at, q, s->sq)) - q;
+    const int64_t sk = (is_padding ? s->sk : pod__attention_end(in->k_ends + at, k, s->sk)) - k;
+    *part = (pod_attention_part){q, sq, k, sk, is_padding ? 0 : sk};
+    return true;
+}
+
+/* Of the part's keys, those that its query i sees. */
+static inline int64_t pod_attention_seen(const pod_attention_shape *s,
+                                         const pod_attention_part *part, int64_t i)
+{
+    return s->causal ? pod_min(part->keys, i + 1) : part->keys;
 }
 
 /* Returns twice the multiply-adds of one matmul over all scores, (Sq, Sk, D) for each head. forward

@@ -10,18 +10,24 @@
 typedef struct head {
     const pod_attention_shape *s;
     const pod_attention_inputs *in;
-    int64_t n, h, keys;
+    int64_t n, h;
+    pod_attention_part part;
 } head;
 
-/* The first element of a token's head; s is Sq or Sk. */
-static int64_t row_at(const head *a, int64_t s, int64_t i)
+/* The first element of the head of the part's query i, of its key j. */
+static int64_t query_at(const head *a, int64_t i)
 {
-    return ((a->n * s + i) * a->s->heads + a->h) * a->s->d;
+    return ((a->n * a->s->sq + a->part.q + i) * a->s->heads + a->h) * a->s->d;
+}
+
+static int64_t key_at(const head *a, int64_t j)
+{
+    return ((a->n * a->s->sk + a->part.k + j) * a->s->heads + a->h) * a->s->d;
 }
 
 static int64_t lse_at(const head *a, int64_t i)
 {
-    return (a->n * a->s->heads + a->h) * a->s->sq + i;
+    return (a->n * a->s->heads + a->h) * a->s->sq + a->part.q + i;
 }
 
 static double dot(const pod_attention_shape *s, const void *x, int64_t x_at, const void *y,
@@ -39,8 +45,7 @@ static void scores(const head *a, int64_t i, int64_t seen, double *score)
 {
     const pod_attention_shape *s = a->s;
     for (int64_t j = 0; j < seen; j++)
-        score[j] =
-            (double)s->scale * dot(s, a->in->q, row_at(a, s->sq, i), a->in->k, row_at(a, s->sk, j));
+        score[j] = (double)s->scale * dot(s, a->in->q, query_at(a, i), a->in->k, key_at(a, j));
 }
 
 static double gate(const head *a, int64_t i, int64_t j)
@@ -49,7 +54,7 @@ static double gate(const head *a, int64_t i, int64_t j)
     const float rate = a->s->rate;
     if (!(rate > 0)) return 1;
     const uint32_t key[2] = {(uint32_t)a->in->draws[a->n], a->s->layer};
-    const uint32_t counter[4] = {(uint32_t)(j / WORDS), (uint32_t)i, (uint32_t)a->h,
+    const uint32_t counter[4] = {(uint32_t)(j / WORDS), (uint32_t)(a->part.q + i), (uint32_t)a->h,
                                  POD_STREAM_DROPOUT};
     uint32_t word[WORDS];
     pod_philox(key, counter, word);
@@ -60,7 +65,7 @@ static double gate(const head *a, int64_t i, int64_t j)
 static void forward_row(const head *a, int64_t i, void *o, float *lse, double *p)
 {
     const pod_attention_shape *s = a->s;
-    const int64_t seen = pod_attention_seen(s, a->keys, i), at = row_at(a, s->sq, i);
+    const int64_t seen = pod_attention_seen(s, &a->part, i), at = query_at(a, i);
     double *row = p + s->sk, max = -INFINITY, sum = 0;
     scores(a, i, seen, p);
     for (int64_t j = 0; j < seen; j++) max = fmax(max, p[j]);
@@ -70,7 +75,7 @@ static void forward_row(const head *a, int64_t i, void *o, float *lse, double *p
     for (int64_t j = 0; j < seen; j++) {
         const double weight = exp(p[j] - max) / sum * gate(a, i, j);
         for (int64_t d = 0; d < s->d; d++)
-            row[d] += weight * (double)pod_element_get(s->t, a->in->v, row_at(a, s->sk, j) + d);
+            row[d] += weight * (double)pod_element_get(s->t, a->in->v, key_at(a, j) + d);
     }
     for (int64_t d = 0; d < s->d; d++) pod_element_put(s->t, o, at + d, (float)row[d]);
 }
@@ -85,12 +90,12 @@ static void backward_row(const head *a, int64_t i, const void *o, const float *l
                          void *dq, double *score, const sums *sum)
 {
     const pod_attention_shape *s = a->s;
-    const int64_t seen = pod_attention_seen(s, a->keys, i), at = row_at(a, s->sq, i);
+    const int64_t seen = pod_attention_seen(s, &a->part, i), at = query_at(a, i);
     const double delta = dot(s, d_o, at, o, at);
     scores(a, i, seen, score);
     for (int64_t d = 0; d < s->d; d++) sum->dq[d] = 0;
     for (int64_t j = 0; j < seen; j++) {
-        const int64_t key = row_at(a, s->sk, j);
+        const int64_t key = key_at(a, j);
         const double p = exp(score[j] - (double)lse[lse_at(a, i)]), g = gate(a, i, j);
         const double ds = (double)s->scale * p * (g * dot(s, d_o, at, a->in->v, key) - delta);
         for (int64_t d = 0; d < s->d; d++) {
@@ -112,28 +117,37 @@ static void attention_forward(const pod_attention_shape *s, const pod_attention_
 {
     for (int64_t n = 0; n < s->n; n++)
         for (int64_t h = 0; h < s->heads; h++) {
-            const head a = {s, in, n, h, pod_attention_keys(s, in->lengths, n)};
-            for (int64_t i = 0; i < s->sq; i++) forward_row(&a, i, o, lse, scratch);
+            head a = {.s = s, .in = in, .n = n, .h = h};
+            for (int64_t r = 0; pod_attention_next_part(s, in, n, r, &a.part); r++)
+                for (int64_t i = 0; i < a.part.sq; i++) forward_row(&a, i, o, lse, scratch);
         }
+}
+
+/* The sums of a part's gradients begin with zeros; those of its keys are stored in the end. */
+static void backward_part(const head *a, const void *o, const float *lse, const void *d_o, void *dq,
+                          void *dk, void *dv, double *score)
+{
+    const pod_attention_shape *s = a->s;
+    const sums sum = {score + s->sk, score + s->sk + s->sk * s->d,
+                      score + s->sk + 2 * s->sk * s->d};
+    memset(sum.dk, 0, sizeof(double) * (size_t)(2 * s->sk * s->d)); /* and dv behind it */
+    for (int64_t i = 0; i < a->part.sq; i++) backward_row(a, i, o, lse, d_o, dq, score, &sum);
+    for (int64_t e = 0; e < a->part.sk * s->d; e++) {
+        const int64_t at = key_at(a, e / s->d) + e % s->d;
+        pod_element_put(s->t, dk, at, (float)sum.dk[e]);
+        pod_element_put(s->t, dv, at, (float)sum.dv[e]);
+    }
 }
 
 static void attention_backward(const pod_attention_shape *s, const pod_attention_inputs *in,
                                const void *o, const float *lse, const void *d_o, void *dq, void *dk,
                                void *dv, void *scratch)
 {
-    double *score = scratch;
-    const sums sum = {score + s->sk, score + s->sk + s->sk * s->d,
-                      score + s->sk + 2 * s->sk * s->d};
     for (int64_t n = 0; n < s->n; n++)
         for (int64_t h = 0; h < s->heads; h++) {
-            const head a = {s, in, n, h, pod_attention_keys(s, in->lengths, n)};
-            memset(sum.dk, 0, sizeof(double) * (size_t)(2 * s->sk * s->d)); /* and dv behind it */
-            for (int64_t i = 0; i < s->sq; i++) backward_row(&a, i, o, lse, d_o, dq, score, &sum);
-            for (int64_t e = 0; e < s->sk * s->d; e++) {
-                const int64_t at = row_at(&a, s->sk, e / s->d) + e % s->d;
-                pod_element_put(s->t, dk, at, (float)sum.dk[e]);
-                pod_element_put(s->t, dv, at, (float)sum.dv[e]);
-            }
+            head a = {.s = s, .in = in, .n = n, .h = h};
+            for (int64_t r = 0; pod_attention_next_part(s, in, n, r, &a.part); r++)
+                backward_part(&a, o, lse, d_o, dq, dk, dv, scratch);
         }
 }
 

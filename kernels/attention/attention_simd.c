@@ -105,15 +105,10 @@ static size_t attention_scratch_bytes(const pod_attention_shape *s)
 typedef struct head {
     const pod_attention_shape *s;
     const pod_attention_inputs *in;
-    int64_t n, h, keys, ld;
+    int64_t n, h, ld;
+    pod_attention_part part;
     room room;
 } head;
-
-/* The first element of token i of the head; `tokens` is Sq or Sk. */
-POD_INLINE int64_t token_at(const head *a, int64_t tokens, int64_t i)
-{
-    return ((a->n * tokens + i) * a->s->heads + a->h) * a->s->d;
-}
 
 /* The queries of a head, or its keys. */
 typedef struct tokens {
@@ -121,9 +116,27 @@ typedef struct tokens {
     int64_t first, stride, count, d; /* elements from one token to the next */
 } tokens;
 
-POD_INLINE tokens tokens_of(const head *a, pod_dtype t, int64_t of, int64_t begin, int64_t count)
+/* Token number `begin` of all of a batch and those behind it. */
+POD_INLINE tokens tokens_from(const head *a, pod_dtype t, int64_t begin, int64_t count)
 {
-    return (tokens){t, token_at(a, of, begin), a->s->heads * a->s->d, count, a->s->d};
+    const int64_t first = (begin * a->s->heads + a->h) * a->s->d;
+    return (tokens){t, first, a->s->heads * a->s->d, count, a->s->d};
+}
+
+/* Queries from number i of the part on; keys from number j on. */
+POD_INLINE tokens queries_of(const head *a, pod_dtype t, int64_t i, int64_t count)
+{
+    return tokens_from(a, t, a->n * a->s->sq + a->part.q + i, count);
+}
+
+POD_INLINE tokens keys_of(const head *a, pod_dtype t, int64_t j, int64_t count)
+{
+    return tokens_from(a, t, a->n * a->s->sk + a->part.k + j, count);
+}
+
+static int64_t lse_at(const head *a, int64_t i)
+{
+    return (a->n * a->s->heads + a->h) * a->s->sq + a->part.q + i;
 }
 
 /* The next head is beside this one in memory: fetches its row into L2 while this head is computed. */
@@ -249,7 +262,7 @@ static void draw_gates(const head *a, int64_t i, int64_t first, int64_t count)
     const pod_vec kept = pod_vec_all(1 / (1 - rate));
     for (int64_t j = 0; j < count; j += NUMBERS) {
         pod_vec number[4];
-        pod_vec_philox(key, (uint32_t)((first + j) / 4), (uint32_t)i, (uint32_t)a->h,
+        pod_vec_philox(key, (uint32_t)((first + j) / 4), (uint32_t)(a->part.q + i), (uint32_t)a->h,
                        POD_STREAM_DROPOUT, number);
         for (int k = 0; k < 4; k++)
             pod_vec_store(POD_F32, a->room.gate, j + k * POD_VEC_LANES, POD_VEC_LANES,
@@ -325,7 +338,7 @@ static void soften_row(const head *a, int64_t i, int64_t row, int64_t j, int64_t
 {
     const room *r = &a->room;
     float *x = r->score + row * SCORES_LD;
-    const int64_t seen = pod_max(0, pod_min(width, pod_attention_seen(a->s, a->keys, i) - j));
+    const int64_t seen = pod_max(0, pod_min(width, pod_attention_seen(a->s, &a->part, i) - j));
     const float before = r->max[row], max = row_max(x, seen, before);
     if (j > 0 && max > before) {
         const float shrink = expf(before - max);
@@ -345,9 +358,9 @@ POD_INLINE void forward_block(const head *a, pod_dtype t, int64_t i, int64_t que
 {
     const pod_attention_shape *s = a->s;
     const room *r = &a->room;
-    const int64_t keys = pod_attention_seen(s, a->keys, i + queries - 1);
+    const int64_t keys = pod_attention_seen(s, &a->part, i + queries - 1);
     for (int64_t row = 0; row < queries; row++) r->max[row] = -INFINITY, r->sum[row] = 0;
-    load_rows(tokens_of(a, t, s->sq, i, queries), a->in->q, s->scale, a->ld, r->q);
+    load_rows(queries_of(a, t, i, queries), a->in->q, s->scale, a->ld, r->q);
     for (int64_t j = 0; j < keys; j += FORWARD_KEYS) {
         const int64_t width = pod_min(keys - j, FORWARD_KEYS);
         multiply_scores(a, queries, width, r->q, r->k_panels + j * s->d, r->score);
@@ -357,27 +370,27 @@ POD_INLINE void forward_block(const head *a, pod_dtype t, int64_t i, int64_t que
     for (int64_t row = 0; row < queries; row++) {
         const double sum = (double)r->sum[row];
         row_scale(r->out + row * a->ld, a->ld, (float)(1 / sum));
-        lse[(a->n * s->heads + a->h) * s->sq + i + row] = (float)((double)r->max[row] + log(sum));
+        lse[lse_at(a, i + row)] = (float)((double)r->max[row] + log(sum));
     }
-    store_rows(tokens_of(a, t, s->sq, i, queries), r->out, 1, a->ld, o);
+    store_rows(queries_of(a, t, i, queries), r->out, 1, a->ld, o);
 }
 
-POD_INLINE void forward_head(const head *a, pod_dtype t, void *o, float *lse)
+POD_INLINE void forward_part(const head *a, pod_dtype t, void *o, float *lse)
 {
-    const pod_attention_shape *s = a->s;
-    const tokens keys = tokens_of(a, t, s->sk, 0, a->keys);
-    if (a->keys == 0) {
+    const pod_attention_part *part = &a->part;
+    const tokens keys = keys_of(a, t, 0, part->keys);
+    if (part->keys == 0) {
         memset(a->room.out, 0, sizeof(float) * (size_t)a->ld);
-        for (int64_t i = 0; i < s->sq; i++) {
-            store_rows(tokens_of(a, t, s->sq, i, 1), a->room.out, 1, a->ld, o);
-            lse[(a->n * s->heads + a->h) * s->sq + i] = 0;
+        for (int64_t i = 0; i < part->sq; i++) {
+            store_rows(queries_of(a, t, i, 1), a->room.out, 1, a->ld, o);
+            lse[lse_at(a, i)] = 0;
         }
         return;
     }
     load_panels(keys, a->in->k, a->room.k_panels);
     load_rows(keys, a->in->v, 1, a->ld, a->room.v_rows);
-    for (int64_t i = 0; i < s->sq; i += ROWS)
-        forward_block(a, t, i, pod_min(ROWS, s->sq - i), o, lse);
+    for (int64_t i = 0; i < part->sq; i += ROWS)
+        forward_block(a, t, i, pod_min(ROWS, part->sq - i), o, lse);
 }
 
 static void attention_forward(const pod_attention_shape *s, const pod_attention_inputs *in, void *o,
@@ -387,8 +400,9 @@ static void attention_forward(const pod_attention_shape *s, const pod_attention_
     head a = {.s = s, .in = in, .ld = row_floats(s->d), .room = forward_room(s, &m)};
     for (a.n = 0; a.n < s->n; a.n++)
         for (a.h = 0; a.h < s->heads; a.h++) {
-            a.keys = pod_attention_keys(s, in->lengths, a.n);
-            POD_TYPED(s->t, forward_head(&a, T, o, lse));
+            a.part = (pod_attention_part){0};
+            for (int64_t r = 0; pod_attention_next_part(s, in, a.n, r, &a.part); r++)
+                POD_TYPED(s->t, forward_part(&a, T, o, lse));
         }
 }
 
@@ -444,7 +458,7 @@ static void backward_block(const head *a, const gradients *x, int64_t i, int64_t
 {
     const pod_attention_shape *s = a->s;
     const room *r = &a->room;
-    const int64_t last = pod_attention_seen(s, a->keys, i + queries - 1);
+    const int64_t last = pod_attention_seen(s, &a->part, i + queries - 1);
     const int64_t width = pod_min(keys, last - j);
     const float *q = r->q + i * a->ld, *d_o = r->d_o + i * a->ld;
     if (width <= 0) return;
@@ -452,8 +466,8 @@ static void backward_block(const head *a, const gradients *x, int64_t i, int64_t
     multiply_scores(a, queries, width, d_o, r->v_panels, r->d_score);
     for (int64_t row = 0; row < queries; row++) {
         const int64_t at = i + row;
-        const int64_t seen = pod_max(0, pod_min(width, pod_attention_seen(s, a->keys, at) - j));
-        const float lse = x->lse[(a->n * s->heads + a->h) * s->sq + at], delta = r->delta[at];
+        const int64_t seen = pod_max(0, pod_min(width, pod_attention_seen(s, &a->part, at) - j));
+        const float lse = x->lse[lse_at(a, at)], delta = r->delta[at];
         float *p = r->score + row * SCORES_LD, *ds = r->d_score + row * SCORES_LD;
         if (s->rate > 0) {
             draw_gates(a, at, j, seen);
@@ -467,27 +481,28 @@ static void backward_block(const head *a, const gradients *x, int64_t i, int64_t
     multiply_by_keys(a, queries, width, r->d_score, r->k_rows, j > 0, r->out + i * a->ld);
 }
 
-POD_INLINE void backward_head(const head *a, pod_dtype t, const gradients *x)
+POD_INLINE void backward_part(const head *a, pod_dtype t, const gradients *x)
 {
     const pod_attention_shape *s = a->s;
     const room *r = &a->room;
-    const tokens queries = tokens_of(a, t, s->sq, 0, s->sq);
-    if (a->keys == 0) memset(r->out, 0, sizeof(float) * (size_t)(s->sq * a->ld));
+    const pod_attention_part *part = &a->part;
+    const tokens queries = queries_of(a, t, 0, part->sq);
+    if (part->keys == 0) memset(r->out, 0, sizeof(float) * (size_t)(part->sq * a->ld));
     load_rows(queries, a->in->q, s->scale, a->ld, r->q);
     load_rows(queries, x->d_o, 1, a->ld, r->d_o);
     make_delta(queries, r->d_o, x->o, a->ld, r->delta);
-    for (int64_t j = 0; j < s->sk; j += BACKWARD_KEYS) {
-        const int64_t in_block = pod_min(BACKWARD_KEYS, s->sk - j);
-        const int64_t keys = pod_max(0, pod_min(in_block, a->keys - j));
-        const tokens all = tokens_of(a, t, s->sk, j, in_block);
-        const tokens real = tokens_of(a, t, s->sk, j, keys);
+    for (int64_t j = 0; j < part->sk; j += BACKWARD_KEYS) {
+        const int64_t in_block = pod_min(BACKWARD_KEYS, part->sk - j);
+        const int64_t keys = pod_max(0, pod_min(in_block, part->keys - j));
+        const tokens all = keys_of(a, t, j, in_block);
+        const tokens real = keys_of(a, t, j, keys);
         load_panels(real, a->in->k, r->k_panels);
         load_panels(real, a->in->v, r->v_panels);
         load_rows(real, a->in->k, 1, a->ld, r->k_rows);
         memset(r->dk, 0, sizeof(float) * (size_t)(in_block * a->ld));
         memset(r->dv, 0, sizeof(float) * (size_t)(in_block * a->ld));
-        for (int64_t i = 0; i < s->sq && keys > 0; i += ROWS)
-            backward_block(a, x, i, pod_min(ROWS, s->sq - i), j, keys);
+        for (int64_t i = 0; i < part->sq && keys > 0; i += ROWS)
+            backward_block(a, x, i, pod_min(ROWS, part->sq - i), j, keys);
         store_rows(all, r->dk, 1, a->ld, x->dk);
         store_rows(all, r->dv, 1, a->ld, x->dv);
     }
@@ -503,8 +518,9 @@ static void attention_backward(const pod_attention_shape *s, const pod_attention
     head a = {.s = s, .in = in, .ld = row_floats(s->d), .room = backward_room(s, &m)};
     for (a.n = 0; a.n < s->n; a.n++)
         for (a.h = 0; a.h < s->heads; a.h++) {
-            a.keys = pod_attention_keys(s, in->lengths, a.n);
-            POD_TYPED(s->t, backward_head(&a, T, &x));
+            a.part = (pod_attention_part){0};
+            for (int64_t r = 0; pod_attention_next_part(s, in, a.n, r, &a.part); r++)
+                POD_TYPED(s->t, backward_part(&a, T, &x));
         }
 }
 

@@ -73,7 +73,7 @@ pod_cost pod_op_cost_in(const pod_graph *g, const pod_node *n)
 void pod_op_add(pod_graph *g, const pod_op *op, const void *attr, size_t attr_bytes,
                 const pod_value in[], int n_in, pod_value out[])
 {
-    enum { MAX_IN = 8 };
+    enum { MAX_IN = 9 };
     POD_ASSERT(op->n_out >= 0 && op->n_out <= POD_MAX_OUT, "%s has %d outputs", op->name,
                op->n_out);
     pod_type in_type[MAX_IN], out_type[POD_MAX_OUT];

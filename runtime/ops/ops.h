@@ -135,6 +135,12 @@ typedef struct pod_attention_attr {
  * dropout it is not read and may have id 0. */
 pod_value pod_attention(pod_graph *g, pod_value q, pod_value k, pod_value v, pod_value lengths,
                         pod_value draws, pod_attention_attr attr);
+/* The same for sequences that are several short ones: q_ends and k_ends (N, P) int32 say where their
+ * queries and keys end, of P parts or fewer, which then end where the last one does. A query sees the
+ * keys of its part. What is behind the last part gives 0. causal needs q_ends = k_ends. */
+pod_value pod_attention_packed(pod_graph *g, pod_value q, pod_value k, pod_value v,
+                               pod_value q_ends, pod_value k_ends, pod_value draws,
+                               pod_attention_attr attr);
 
 /* ---- pooling ---- */
 typedef struct pod_max_pool_attr {

@@ -1,21 +1,24 @@
 /* Scaled dot-product attention over heads, kernels/attention, which stores no scores.
  *
- *   attention       q, k, v [, lengths] [, draws]                -> o, lse
- *   attention_grad  q, k, v, o, lse, do [, lengths] [, draws]    -> dq, dk, dv
+ *   attention       q, k, v [, mask] [, draws]                -> o, lse
+ *   attention_grad  q, k, v, o, lse, do [, mask] [, draws]    -> dq, dk, dv
  *
  * q, o, do and dq are (N, Sq, H), k, v, dk and dv (N, Sk, H), of one type; lse is float32
- * (N, heads, Sq), for the gradient, and has none. lengths and draws are int32 (N); the attribute says
- * which of them are there. */
+ * (N, heads, Sq), for the gradient, and has none. The mask is lengths (N), or q_ends and k_ends (N, P),
+ * and draws are (N), all int32; the attribute says what is there. */
 #include <math.h>
 
 #include "kernels/base/hash.h"
 #include "runtime/ops/op_common.h"
 
 typedef struct attention_attr {
-    int32_t n_heads, causal, has_lengths, has_draws;
+    int32_t n_heads, causal;
+    int32_t n_mask, has_draws; /* values of the mask: 1 of lengths, 2 of ends */
     uint32_t layer;
     float scale, rate;
 } attention_attr;
+
+enum { N_ENDS = 2 };
 
 /* ---- types --------------------------------------------------------------------------------- */
 
@@ -56,6 +59,19 @@ static pod_status want_per_sample(const char *what, const pod_type *t, const pod
                     pod__type_print(t, got, sizeof got), pod__type_print(q, of, sizeof of));
 }
 
+/* q_ends and k_ends behind it. */
+static pod_status want_ends(const pod_type ends[], const pod_type *q)
+{
+    POD_TRY(pod__want_dtype("the ends", &ends[0], 1u << POD_I32));
+    POD_TRY(pod__want_dims("the ends", &ends[0], 2));
+    POD_TRY(pod__want_only_rows_split("the ends", &ends[0]));
+    POD_TRY(pod__want_no_parts("the ends", &ends[0]));
+    POD_TRY(pod__want_alike("ends of queries", &ends[0], "those of keys", &ends[1]));
+    pod_type of_sample = ends[0];
+    of_sample.shape.n_dims = 1;
+    return want_per_sample("parts", &of_sample, q);
+}
+
 /* The inputs of both ops: q, k, v first, and behind `n_fixed` inputs what the attribute says. */
 static pod_status want_inputs(const attention_attr *a, const pod_type in[], int n_in, int n_fixed)
 {
@@ -67,9 +83,10 @@ static pod_status want_inputs(const attention_attr *a, const pod_type in[], int 
     if (features % a->n_heads != 0)
         return pod_fail(POD_E_SHAPE, "%lld features do not divide into %d heads",
                         (long long)features, (int)a->n_heads);
-    POD_ASSERT(n_in == n_fixed + a->has_lengths + a->has_draws, "%d inputs", n_in);
-    if (a->has_lengths) POD_TRY(want_per_sample("lengths", &in[n_fixed], &in[0]));
-    if (a->has_draws) POD_TRY(want_per_sample("draws", &in[n_fixed + a->has_lengths], &in[0]));
+    POD_ASSERT(n_in == n_fixed + a->n_mask + a->has_draws, "%d inputs", n_in);
+    if (a->n_mask == 1) POD_TRY(want_per_sample("lengths", &in[n_fixed], &in[0]));
+    if (a->n_mask == N_ENDS) POD_TRY(want_ends(&in[n_fixed], &in[0]));
+    if (a->has_draws) POD_TRY(want_per_sample("draws", &in[n_fixed + a->n_mask], &in[0]));
     return POD_OK;
 }
 
@@ -189,8 +206,8 @@ static void grad_cost(const pod_node *n, const pod_type in[], const pod_type out
 /* ---- kernels ------------------------------------------------------------------------------- */
 
 typedef struct attention_run_attr {
-    int64_t n, sq, sk, heads, d;
-    int32_t dtype, causal, has_lengths, has_draws, set;
+    int64_t n, sq, sk, heads, d, n_parts;
+    int32_t dtype, causal, n_mask, has_draws, set;
     uint32_t layer;
     float scale, rate;
 } attention_run_attr;
@@ -202,6 +219,7 @@ static pod_attention_shape run_shape(const attention_run_attr *a)
                                  .sk = a->sk,
                                  .heads = a->heads,
                                  .d = a->d,
+                                 .n_parts = a->n_parts,
                                  .t = (pod_dtype)a->dtype,
                                  .scale = a->scale,
                                  .causal = a->causal != 0,
@@ -212,11 +230,14 @@ static pod_attention_shape run_shape(const attention_run_attr *a)
 static pod_attention_inputs run_inputs(const attention_run_attr *a, const void *const in[],
                                        int n_fixed)
 {
+    const void *const *mask = in + n_fixed;
     return (pod_attention_inputs){.q = in[Q],
                                   .k = in[K],
                                   .v = in[V],
-                                  .lengths = a->has_lengths ? in[n_fixed] : NULL,
-                                  .draws = a->has_draws ? in[n_fixed + a->has_lengths] : NULL};
+                                  .lengths = a->n_mask == 1 ? mask[0] : NULL,
+                                  .q_ends = a->n_mask == N_ENDS ? mask[0] : NULL,
+                                  .k_ends = a->n_mask == N_ENDS ? mask[1] : NULL,
+                                  .draws = a->has_draws ? mask[a->n_mask] : NULL};
 }
 
 static void attention_run(const void *attr, const void *const in[], void *const out[],
@@ -237,7 +258,8 @@ static void grad_run(const void *attr, const void *const in[], void *const out[]
                                                 out[1], out[2], scratch);
 }
 
-static pod_status lower(const pod_lower_args *args, pod_run_fn *fn, pod_lowering *l)
+/* The inputs behind the first n_fixed are mask and draws. */
+static pod_status lower(const pod_lower_args *args, int n_fixed, pod_run_fn *fn, pod_lowering *l)
 {
     const attention_attr *attr = args->node->attr;
     const pod_attention_shape s =
@@ -247,9 +269,11 @@ static pod_status lower(const pod_lower_args *args, pod_run_fn *fn, pod_lowering
                                     .sk = s.sk,
                                     .heads = s.heads,
                                     .d = s.d,
+                                    .n_parts =
+                                        attr->n_mask == N_ENDS ? args->in_local[n_fixed].dim[1] : 0,
                                     .dtype = (int32_t)s.t,
                                     .causal = attr->causal,
-                                    .has_lengths = attr->has_lengths,
+                                    .n_mask = attr->n_mask,
                                     .has_draws = attr->has_draws,
                                     .set = pod__attention_kernels_pick(args->target->cpu),
                                     .layer = attr->layer,
@@ -263,17 +287,17 @@ static pod_status lower(const pod_lower_args *args, pod_run_fn *fn, pod_lowering
 
 static pod_status attention_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    return lower(args, attention_run, l);
+    return lower(args, N_FIXED, attention_run, l);
 }
 
 static pod_status grad_lower(const pod_lower_args *args, pod_lowering *l)
 {
-    return lower(args, grad_run, l);
+    return lower(args, N_GRAD_FIXED, grad_run, l);
 }
 
 const pod_op pod__op_attention = {.name = "attention",
                                   .n_in = N_FIXED,
-                                  .n_more = 2,
+                                  .n_more = N_ENDS + 1,
                                   .n_out = 2,
                                   .infer = attention_infer,
                                   .grad = attention_grad,
@@ -282,7 +306,7 @@ const pod_op pod__op_attention = {.name = "attention",
 
 const pod_op pod__op_attention_grad = {.name = "attention_grad",
                                        .n_in = N_GRAD_FIXED,
-                                       .n_more = 2,
+                                       .n_more = N_ENDS + 1,
                                        .n_out = 3,
                                        .infer = grad_infer,
                                        .cost = grad_cost,
@@ -296,38 +320,53 @@ static float scale_of(pod_graph *g, pod_value q, const pod_attention_attr *attr)
     return 1 / sqrtf((float)pod__last(&pod_graph_type(g, q)->shape) / (float)attr->n_heads);
 }
 
-pod_value pod_attention(pod_graph *g, pod_value q, pod_value k, pod_value v, pod_value lengths,
-                        pod_value draws, pod_attention_attr attr)
+/* mask: n_mask values */
+static pod_value attend(pod_graph *g, const pod_value qkv[N_FIXED], const pod_value mask[],
+                        int n_mask, pod_value draws, const pod_attention_attr *attr)
 {
-    const pod_value none = {0};
+    const pod_value none = {0}, q = qkv[Q];
     if (!pod__usable(g, q)) return none;
     if (pod_graph_type(g, q)->shape.n_dims < 1)
         return pod_graph_fail(g, POD_E_SHAPE, "attention: q is a scalar, need (N, Sq, H)");
-    if (attr.n_heads < 1)
+    if (attr->n_heads < 1)
         return pod_graph_fail(g, POD_E_INVALID, "attention: %d heads, need 1 or more",
-                              attr.n_heads);
-    if (!(attr.scale >= 0) || isinf(attr.scale))
+                              attr->n_heads);
+    if (!(attr->scale >= 0) || isinf(attr->scale))
         return pod_graph_fail(g, POD_E_INVALID,
                               "attention: a scale of %g, need a positive number, "
                               "or 0 for 1 / sqrt(features of a head)",
-                              (double)attr.scale);
-    if (!(attr.dropout >= 0 && attr.dropout < 1))
+                              (double)attr->scale);
+    if (!(attr->dropout >= 0 && attr->dropout < 1))
         return pod_graph_fail(g, POD_E_INVALID, "attention: dropout of %g, need 0 to below 1",
-                              (double)attr.dropout);
-    const bool drops = attr.dropout > 0;
+                              (double)attr->dropout);
+    const bool drops = attr->dropout > 0;
     if (drops && !pod__usable(g, draws)) return none;
     const attention_attr a = {
-        .n_heads = attr.n_heads,
-        .causal = attr.causal,
-        .has_lengths = lengths.id != 0,
+        .n_heads = attr->n_heads,
+        .causal = attr->causal,
+        .n_mask = n_mask,
         .has_draws = drops,
         .layer = drops ? (uint32_t)pod_hash_text(POD_HASH_START, pod_graph_scope(g)) : 0,
-        .scale = scale_of(g, q, &attr),
-        .rate = attr.dropout};
-    pod_value in[N_FIXED + 2] = {q, k, v}, out[2];
+        .scale = scale_of(g, q, attr),
+        .rate = attr->dropout};
+    pod_value in[N_FIXED + N_ENDS + 1] = {qkv[Q], qkv[K], qkv[V]}, out[2];
     int n = N_FIXED;
-    if (lengths.id) in[n++] = lengths;
+    for (int i = 0; i < n_mask; i++) in[n++] = mask[i];
     if (drops) in[n++] = draws;
     pod_op_add(g, &pod__op_attention, &a, sizeof a, in, n, out);
     return out[0];
+}
+
+pod_value pod_attention(pod_graph *g, pod_value q, pod_value k, pod_value v, pod_value lengths,
+                        pod_value draws, pod_attention_attr attr)
+{
+    return attend(g, (const pod_value[]){q, k, v}, &lengths, lengths.id != 0, draws, &attr);
+}
+
+pod_value pod_attention_packed(pod_graph *g, pod_value q, pod_value k, pod_value v,
+                               pod_value q_ends, pod_value k_ends, pod_value draws,
+                               pod_attention_attr attr)
+{
+    return attend(g, (const pod_value[]){q, k, v}, (const pod_value[]){q_ends, k_ends}, N_ENDS,
+                  draws, &attr);
 }

@@ -220,7 +220,7 @@ static pod_value layernorm_case(pod_graph *g, pod_rng *r, pod_dtype travel, int 
     return pod_add(g, y, sum);
 }
 
-enum { CAUSAL = 1, DROPS = 2, LENGTHS = 4, CROSS = 8 };
+enum { CAUSAL = 1, DROPS = 2, LENGTHS = 4, CROSS = 8, PACKED = 16 };
 
 static pod_value attention_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
 {
@@ -230,10 +230,13 @@ static pod_value attention_case(pod_graph *g, pod_rng *r, pod_dtype travel, int 
     pod_value values = pod_cast(g, weight(g, "v", 3, k), travel);
     pod_value lengths = param & LENGTHS ? OP_INPUT(g, "lengths", POD_I32, n) : none;
     pod_value draws = param & DROPS ? OP_INPUT(g, "draws", POD_I32, n) : none;
-    return pod_attention(g, activation(g, travel, 3, q), keys, values, lengths, draws,
-                         (pod_attention_attr){.n_heads = 2,
-                                              .causal = param & CAUSAL,
-                                              .dropout = param & DROPS ? .25f : 0});
+    const pod_attention_attr attr = {
+        .n_heads = 2, .causal = param & CAUSAL, .dropout = param & DROPS ? .25f : 0};
+    pod_value queries = activation(g, travel, 3, q);
+    if (!(param & PACKED)) return pod_attention(g, queries, keys, values, lengths, draws, attr);
+    pod_value q_ends = OP_INPUT(g, "q_ends", POD_I32, n, 2), k_ends = q_ends;
+    if (param & CROSS) k_ends = OP_INPUT(g, "k_ends", POD_I32, n, 2);
+    return pod_attention_packed(g, queries, keys, values, q_ends, k_ends, draws, attr);
 }
 
 static pod_value max_pool_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
@@ -347,6 +350,9 @@ static const op_case cases[] = {
     {"attention", attention_case, 0, 13, DELTA, false, 1.25, 1, .125},
     {"attention_causal", attention_case, CAUSAL | LENGTHS, 13, DELTA, false, 1.25, 1, .125},
     {"attention_cross", attention_case, CROSS | LENGTHS | DROPS, 13, DELTA, false, 1.75, 1, .125},
+    {"attention_packed", attention_case, PACKED | CAUSAL, 13, DELTA, false, 1.25, 1, .125},
+    {"attention_packed_cross", attention_case, PACKED | CROSS | DROPS, 13, DELTA, false, 1.75, 1,
+     .125},
     {"max_pool_2x2", max_pool_case, 220, 1, 1, true, 128, 1, .25},
     {"max_pool_3x3_overlap", max_pool_case, 321, 1, 4, true, 128, 4, .25},
     {"max_pool_3x3_dense", max_pool_case, 311, 1, 9, true, 128, 9, .25},
