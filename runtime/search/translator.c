@@ -1,6 +1,6 @@
 #include "runtime/search/translator.h"
 
-#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/base/bf16.h"
@@ -27,6 +27,7 @@ struct pod_translator {
     int64_t *parent;           /* likewise */
     void *source[POD_MAX_SEARCH_VALUES];
     void *earlier[POD_MAX_SEARCH_VALUES], *moved[POD_MAX_SEARCH_VALUES]; /* moved: by parent */
+    int64_t *order; /* (samples): the sentences, short sources first */
     /* The translations of this rank, by set and place. */
     int64_t n_sets;
     int32_t *answer; /* (n_sets, n_sentences, room) */
@@ -66,6 +67,31 @@ static pod_status take_values(pod_translator *t, pod_arena *a)
         t->moved[i] = pod_arena_get(a, ALIGN, earlier_bytes(&t->z));
         if (!t->source[i] || !t->earlier[i] || !t->moved[i]) return POD_E_NOMEM;
     }
+    return POD_OK;
+}
+
+typedef struct sized {
+    int64_t length, sentence;
+} sized;
+
+static int shortest_first(const void *a, const void *b)
+{
+    const sized *x = a, *y = b;
+    if (x->length != y->length) return x->length < y->length ? -1 : 1;
+    return (x->sentence > y->sentence) - (x->sentence < y->sentence);
+}
+
+/* Sentences of one length end after about as many steps, so that none waits long for another. */
+static pod_status order_sentences(pod_translator *t, pod_arena *a)
+{
+    const int64_t n = t->args.samples->n;
+    sized *all = POD_ARENA_NEW(a, sized, n);
+    t->order = POD_ARENA_NEW(a, int64_t, n);
+    if (!all || !t->order) return POD_E_NOMEM;
+    for (int64_t i = 0; i < n; i++)
+        all[i] = (sized){pod_text_set_length(t->args.data->text, POD_SPLIT_TEST, SOURCE, i), i};
+    qsort(all, (size_t)n, sizeof *all, shortest_first);
+    for (int64_t i = 0; i < n; i++) t->order[i] = all[i].sentence;
     return POD_OK;
 }
 
@@ -115,6 +141,7 @@ pod_status pod_translator_create(const pod_translator_args *args, pod_arena *are
     POD_TRY(pod_beam_create(&plan, arena, &t->beam));
     POD_TRY(take_values(t, arena));
     POD_TRY(take_rows(t, arena));
+    POD_TRY(order_sentences(t, arena));
     *out = t;
     return POD_OK;
 }
@@ -123,10 +150,11 @@ const pod_program *const *pod_translator_programs(const pod_translator *t) { ret
 
 /* ---- what was searched ----------------------------------------------------------------------- */
 
-/* The sentence at a place of a rank's set. */
-static int64_t sentence_at(const pod_translator *t, int64_t set, int rank, int64_t place)
+/* The sentence at a place of this rank's set; -1: there is none. */
+static int64_t sentence_at(const pod_translator *t, int64_t set, int64_t place)
 {
-    return (set * t->args.size + rank) * t->z.n_sentences + place;
+    const int64_t i = (set * t->args.size + t->args.rank) * t->z.n_sentences + place;
+    return i < t->args.samples->n ? t->order[i] : -1;
 }
 
 /* Places behind the last sentence are empty. */
@@ -134,11 +162,11 @@ static pod_status read_set(pod_translator *t, int64_t set)
 {
     const pod_samples *from = t->args.samples;
     for (int64_t i = 0; i < t->z.n_sentences; i++) {
-        const int64_t sentence = sentence_at(t, set, t->args.rank, i);
+        const int64_t sentence = sentence_at(t, set, i);
         void *at[POD_MAX_FIELDS];
         for (int f = 0; f < from->form.n_fields; f++)
             at[f] = (char *)t->row[f] + i * pod_field_row_bytes(&from->form.field[f]);
-        if (sentence < from->n)
+        if (sentence >= 0)
             POD_TRY(from->fill(from, 0, sentence, at, NULL));
         else
             from->pad(from, at);
@@ -262,9 +290,8 @@ static pod_status score_own(const pod_translator *t, pod_chars *reference, pod_c
                             pod_bleu_sums *sums)
 {
     for (int64_t at = 0; at < t->n_sets * t->z.n_sentences; at++) {
-        const int64_t sentence =
-            sentence_at(t, at / t->z.n_sentences, t->args.rank, at % t->z.n_sentences);
-        if (sentence >= t->args.samples->n) continue;
+        const int64_t sentence = sentence_at(t, at / t->z.n_sentences, at % t->z.n_sentences);
+        if (sentence < 0) continue;
         POD_TRY(text_of_row(t, TARGET, sentence, reference));
         POD_TRY(text_of_answer(t, t->answer + at * t->z.room, t->n[at], made));
         POD_TRY(pod_bleu_add(sums, bleu_tokens, false, made->text, reference->text));
@@ -319,6 +346,7 @@ const char *pod_search_about(const pod_setup *s, pod_arena *a)
 typedef struct gathered { /* of all ranks, one after the other */
     pod_arena *arena;
     int32_t *answer, *n;
+    int64_t *at; /* (samples): where `order` has each sentence */
     pod_file *file;
 } gathered;
 
@@ -328,7 +356,9 @@ static pod_status open_all(const pod_translator *t, const char *path, gathered *
     POD_TRY(pod_arena_create(NULL, &all->arena));
     all->answer = POD_ARENA_NEW(all->arena, int32_t, n * t->z.room);
     all->n = POD_ARENA_NEW(all->arena, int32_t, n);
-    if (!all->answer || !all->n) return POD_E_NOMEM;
+    all->at = POD_ARENA_NEW(all->arena, int64_t, t->args.samples->n);
+    if (!all->answer || !all->n || !all->at) return POD_E_NOMEM;
+    for (int64_t i = 0; i < t->args.samples->n; i++) all->at[t->order[i]] = i;
     return pod_file_open_result(path, &all->file);
 }
 
@@ -336,9 +366,9 @@ static pod_status write_line(const pod_translator *t, const gathered *all, int64
                              pod_chars *text)
 {
     FILE *to = pod_file_stream(all->file);
-    const int64_t n = t->z.n_sentences, set = sentence / (n * t->args.size);
-    const int64_t rank = sentence / n % t->args.size;
-    const int64_t at = (rank * t->n_sets + set) * n + sentence % n;
+    const int64_t i = all->at[sentence], n = t->z.n_sentences, set = i / (n * t->args.size);
+    const int64_t rank = i / n % t->args.size;
+    const int64_t at = (rank * t->n_sets + set) * n + i % n;
     for (int side = SOURCE; side <= TARGET; side++) {
         POD_TRY(text_of_row(t, side, sentence, text));
         fprintf(to, "%s\t", text->text);

@@ -2,8 +2,9 @@
  *
  * A translation has at most 50 tokens more than its source, both with end token (MLPerf's Transformer),
  * and at most --seq-len. Sentences of a rank are searched together, POD_SEARCH_ROWS hypotheses at a
- * time. Sentence i has the same place in such a set whatever the number of ranks, and ranks share no
- * sums, so that its translation has the same bits.
+ * time, those with sources of one length beside each other. A sentence has the same place in such a
+ * set whatever the number of ranks, and ranks share no sums, so that its translation has the same
+ * bits.
  *
  * BLEU is that of MLPerf's Transformer (runtime/text/bleu.h): lower case, international tokenization;
  * texts are the detokenized ids of both sides, for a data set keeps no other. */
