@@ -170,7 +170,7 @@ pod_language_out pod__transformer(pod_graph *g, const pod_language_size *size,
 /* Returns x as float32 rows (n, ...), as outputs of a program are. */
 static pod_value for_host(pod_graph *g, pod_value x, int64_t n)
 {
-    if (!x.id) return x;
+    if (!x.id || n == 0) return (pod_value){0}; /* the graph has failed */
     const int64_t count = pod_shape_count(&pod_graph_type(g, x)->shape);
     return pod_reshape(g, pod_cast(g, x, POD_F32), (pod_shape){2, {n, count / n}});
 }
