@@ -47,13 +47,15 @@ static pod_status read_faults(pod_fleet_study *s, pod_arena *a)
     const bool has_nodes = pod_job_keys_has(&s->keys, POD_JOB_KEY_trace_nodes);
     s->faults.mtbf_s = pod_config_double(c, POD_OPT_MTBF) * HOUR_S;
     s->faults.repair_s = s->keys.repair_h * HOUR_S;
+    s->faults.link_mtbf_s = pod_config_double(c, POD_OPT_LINK_MTBF) * HOUR_S;
     s->faults.switch_mtbf_s = pod_config_double(c, POD_OPT_SWITCH_MTBF) * HOUR_S;
     if (!*path && has_nodes)
         return pod_fail(POD_E_INVALID, "job: trace-nodes: --faults-from is not given");
     if (!*path) return POD_OK;
-    if (s->faults.mtbf_s > 0 || pod_job_keys_has(&s->keys, POD_JOB_KEY_repair_h))
-        return pod_fail(POD_E_INVALID, "faults-from: has its own failures and repairs; --mtbf and "
-                                       "--job repair= must go");
+    if (s->faults.mtbf_s > 0 || s->faults.link_mtbf_s > 0 ||
+        pod_job_keys_has(&s->keys, POD_JOB_KEY_repair_h))
+        return pod_fail(POD_E_INVALID, "faults-from: has its own failures and repairs; --mtbf, "
+                                       "--link-mtbf and --job repair= must go");
     pod_fault_trace *t = POD_ARENA_NEW(a, pod_fault_trace, 1);
     if (!t) return POD_E_NOMEM;
     POD_TRY(pod_fault_trace_read(a, path, t));
@@ -98,8 +100,9 @@ static pod_status bad(const pod_fleet_study *s, const pod_fleet_entry *e, const 
     return pod_fail(POD_E_INVALID, "%s: %s", pod_fleet_name_of(s, e, name), text);
 }
 
-static pod_status set_saves(const pod_fleet_study *s, const pod_fleet_entry *e, double bytes,
-                            int n_nodes, double start_up_s, pod_fleet_behaviour *b)
+static pod_status set_saves(const pod_fleet_study *s, const pod_fleet_entry *e,
+                            const pod_topology *t, double bytes, int n_nodes, double start_up_s,
+                            pod_fleet_behaviour *b)
 {
     const pod_job_costs c = pod_job_costs_of(&s->keys, bytes, n_nodes, s->is_async, start_up_s);
     pod_job_sim_plan *p = &b->plan;
@@ -115,8 +118,9 @@ static pod_status set_saves(const pod_fleet_study *s, const pod_fleet_entry *e, 
     p->write = ns_of(c.write_s);
     p->restore = ns_of(c.restore_s);
     double interval_s = s->interval_s;
-    if (interval_s <= 0 && s->faults.mtbf_s > 0)
-        interval_s = fmax(pod_job_interval_best_s(c.save_s, s->faults.mtbf_s / n_nodes), c.write_s);
+    const double mtbf_s = pod_fleet_host_mtbf_s(&s->faults, t);
+    if (interval_s <= 0 && mtbf_s > 0)
+        interval_s = fmax(pod_job_interval_best_s(c.save_s, mtbf_s / n_nodes), c.write_s);
     if (interval_s <= 0 || !isfinite(interval_s)) interval_s = 600;
     const double steps = round(interval_s * NS / (double)pod_max(p->step, 1));
     p->every = (int64_t)fmin(fmax(1, steps), (double)p->n_steps);
@@ -152,12 +156,12 @@ static pod_status of_model(const pod_fleet_study *s, const pod_fleet_entry *e,
     if ((double)p->n_steps * step.step_s > MAX_RUN_S)
         return bad(s, e, "its steps take more than 1e9 s");
     b->ideal_share = step.ideal_s / step.step_s;
-    return set_saves(s, e, bytes_of(s, e, step.bytes), step.n_nodes, step.start_up_s, b);
+    return set_saves(s, e, t, bytes_of(s, e, step.bytes), step.n_nodes, step.start_up_s, b);
 }
 
 /* A run whose steps are not known has steps of a second. */
-static pod_status of_numbers(const pod_fleet_study *s, const pod_fleet_entry *e, int n_cells,
-                             pod_fleet_behaviour *b)
+static pod_status of_numbers(const pod_fleet_study *s, const pod_fleet_entry *e,
+                             const pod_topology *t, int n_cells, pod_fleet_behaviour *b)
 {
     pod_job_sim_plan *p = &b->plan;
     b->ideal_share = e->ideal_share;
@@ -167,7 +171,7 @@ static pod_status of_numbers(const pod_fleet_study *s, const pod_fleet_entry *e,
         p->step = (pod_stamp)llround((double)p->step * (1 + e->ideal_share) / 2);
         b->ideal_share = 2 * e->ideal_share / (1 + e->ideal_share);
     }
-    return set_saves(s, e, bytes_of(s, e, (double)s->keys.bytes), n_cells, 0, b);
+    return set_saves(s, e, t, bytes_of(s, e, (double)s->keys.bytes), n_cells, 0, b);
 }
 
 pod_status pod_fleet_behaviour_of(const pod_fleet_study *s, const pod_fleet_entry *e,
@@ -177,5 +181,5 @@ pod_status pod_fleet_behaviour_of(const pod_fleet_study *s, const pod_fleet_entr
         .plan = {.n_steps = 1, .every = 1, .step = e->run, .limit = POD_NEVER / 2},
         .ideal_share = e->ideal_share};
     if (!s->starts_and_saves) return POD_OK;
-    return e->batch > 0 ? of_model(s, e, t, n_cells, out) : of_numbers(s, e, n_cells, out);
+    return e->batch > 0 ? of_model(s, e, t, n_cells, out) : of_numbers(s, e, t, n_cells, out);
 }

@@ -72,9 +72,16 @@ static double draw_exponential(pod_rng *r)
     return -log(((double)(pod_rng_u64(r) >> 11) + 0.5) * 0x1p-53);
 }
 
+double pod_fleet_host_mtbf_s(const pod_fleet_faults *f, const pod_topology *t)
+{
+    const int n_links = pod_topology_host_links(t);
+    if (!(f->link_mtbf_s > 0) || n_links == 0) return f->mtbf_s;
+    return 1 / ((f->mtbf_s > 0 ? 1 / f->mtbf_s : 0) + n_links / f->link_mtbf_s);
+}
+
 static pod_stamp draw_life(fleet *f, int cell)
 {
-    const double ns = ceil(draw_exponential(&f->rng[cell]) * f->plan->faults.mtbf_s * 1e9);
+    const double ns = ceil(draw_exponential(&f->rng[cell]) * f->host_mtbf_s * 1e9);
     return ns < (double)(POD_NEVER / 2) ? f->now + (pod_stamp)ns : POD_NEVER;
 }
 
@@ -177,7 +184,8 @@ pod_status pod__fleet_draw_failures(fleet *f)
             pod__fleet_timer(f, next_failure(f, i), POD__TIMER_FAILURE, i, 0);
         return f->status;
     }
-    if (!(f->plan->faults.mtbf_s > 0)) return POD_OK;
+    f->host_mtbf_s = pod_fleet_host_mtbf_s(&f->plan->faults, f->plan->topology);
+    if (!(f->host_mtbf_s > 0)) return POD_OK;
     f->rng = POD_ARENA_NEW(f->arena, pod_rng, n_all);
     if (!f->rng) return POD_E_NOMEM;
     for (int i = 0; i < n_all; i++) {

@@ -74,8 +74,12 @@ typedef struct pod_fleet_faults { /* of hosts (cells); each fails by itself */
     double repair_s;
     const pod_fault_trace *trace; /* instead of both; NULL: none */
     int n_nodes;                  /* of the trace's cluster, with those that never fail */
+    double link_mtbf_s;   /* of each link of a torus or cube, with which a host fails; 0: none */
     double switch_mtbf_s; /* of each of the 48 optical switches of a pod of cubes; 0: none fails */
 } pod_fleet_faults;
+
+/* Mean time between failures of a host and its links; 0: none fails. */
+double pod_fleet_host_mtbf_s(const pod_fleet_faults *f, const pod_topology *t);
 
 /* Why a job waits: X(NAME, "name in files", "what it is") */
 #define POD_WAIT_MAP(X)                                                             \

@@ -91,6 +91,7 @@ typedef struct pod__fleet {
 
     pod__fault_replay *replay; /* NULL: failures are drawn */
     pod_timers timers;
+    double host_mtbf_s;  /* with its links */
     pod_rng *rng;        /* (cells) */
     pod_rng *switch_rng; /* (pods) */
 

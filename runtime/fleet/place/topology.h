@@ -42,6 +42,14 @@ static inline int64_t pod_topology_chips(const pod_topology *t)
     return (int64_t)t->n_cells * t->chips_per_cell;
 }
 
+/* Links that begin at a host, one a chip and dimension; other pods have none. */
+static inline int pod_topology_host_links(const pod_topology *t)
+{
+    const bool is_flat = t->kind == POD_TOPOLOGY_GRID && t->extent[2] == 1;
+    const bool has_any = t->kind == POD_TOPOLOGY_GRID || t->kind == POD_TOPOLOGY_CUBES;
+    return has_any ? t->chips_per_cell * (is_flat ? 2 : 3) : 0;
+}
+
 /* What a picture shows side by side: the cubes or nodes of a pod, the lines of hosts along x of a grid, or
  * a pool as a whole. */
 static inline int pod_topology_row_cells(const pod_topology *t)

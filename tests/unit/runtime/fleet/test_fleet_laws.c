@@ -87,6 +87,26 @@ static double share_with_all(const char *pod, int chips, double mtbf_s, double r
     return (double)pod_ledger_together(&x.ledger) / chips / (double)p.horizon;
 }
 
+/* Of 8 hosts of 4 chips, each with 8 links: 1 / 2,000 + 8 / 16,000 is 1 / 1,000. A pool has no links. */
+static void links(void)
+{
+    const line job = {0, 32, 900, 0};
+    begin();
+    pod_fleet_plan p = plan_of("torus:8x4", &job, 1);
+    p.faults = (pod_fleet_faults){.mtbf_s = 1000, .repair_s = 20};
+    const pod_fleet_result x = simulate(&p);
+    p.faults = (pod_fleet_faults){.mtbf_s = 2000, .link_mtbf_s = 16000, .repair_s = 20};
+    const pod_fleet_result y = simulate(&p);
+    CU_ASSERT(x.n_host_failures > 2);
+    CU_ASSERT_EQUAL(x.n_host_failures, y.n_host_failures);
+    CU_ASSERT_EQUAL(x.n_events, y.n_events);
+    p.faults = (pod_fleet_faults){.link_mtbf_s = 8000, .repair_s = 20};
+    CU_ASSERT_EQUAL(simulate(&p).n_host_failures, x.n_host_failures);
+    CU_ASSERT_EQUAL(pod_fleet_host_mtbf_s(&p.faults, plan_of("pool:8", &job, 1).topology), 0);
+    CU_ASSERT_EQUAL(pod_topology_host_links(plan_of("tpu-v4", &job, 1).topology), 12);
+    end();
+}
+
 /* A gang runs while all of its n hosts are up, a^n of the time. With switches a slice of k cubes runs while any k
  * cubes are up, each q = a^16 of the time. */
 static void availability(void)
@@ -188,5 +208,5 @@ static void faults_of_a_cluster(void)
 }
 
 POD_TEST_SUITE("runtime.fleet_laws", {"queues", queues},
-               {"faults of a cluster", faults_of_a_cluster}, {"availability", availability},
-               {"checkpoints", checkpoints});
+               {"faults of a cluster", faults_of_a_cluster}, {"links", links},
+               {"availability", availability}, {"checkpoints", checkpoints});
