@@ -10,6 +10,8 @@
 typedef struct pod_language_in {
     pod_value ids;     /* (N, S) i32; translate: of the source */
     pod_value lengths; /* (N) i32: tokens that are no padding; of the source likewise */
+    /* translate: lengths and target_lengths may be (N, P): where up to P sentences end that share a
+     * sequence. Each sees itself alone. */
     /* masked-lm */
     pod_value segments;  /* (N, S) i32, 0 or 1 */
     pod_value positions; /* (N, M) i32: of the tokens whose ids are predicted */

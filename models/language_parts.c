@@ -78,14 +78,22 @@ pod_value pod__heads(const pod__blocks *b, pod_value rows, const char *name, int
     return pod__to_sequences(b, pod__project(b, rows, name, how), n);
 }
 
+bool pod__is_packed(const pod_graph *g, pod_value lengths)
+{
+    return lengths.id && pod_graph_type(g, lengths)->shape.n_dims > 1;
+}
+
 pod_value pod__attend(const pod__blocks *b, pod_value q, pod_value k, pod_value v, pod__look look)
 {
     const pod_dtype t = pod__product_type(b->args);
     const pod_attention_attr attr = {.n_heads = (int)b->heads,
                                      .causal = look.causal,
                                      .dropout = b->args->draws.id ? b->dropout : 0};
-    pod_value y = pod_attention(b->g, pod_cast(b->g, q, t), pod_cast(b->g, k, t),
-                                pod_cast(b->g, v, t), look.lengths, b->args->draws, attr);
+    q = pod_cast(b->g, q, t), k = pod_cast(b->g, k, t), v = pod_cast(b->g, v, t);
+    pod_value y =
+        pod__is_packed(b->g, look.lengths)
+            ? pod_attention_packed(b->g, q, k, v, look.queries, look.lengths, b->args->draws, attr)
+            : pod_attention(b->g, q, k, v, look.lengths, b->args->draws, attr);
     return pod_cast(b->g, y, b->args->travel);
 }
 

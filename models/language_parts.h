@@ -67,9 +67,12 @@ pod_value pod__heads(const pod__blocks *b, pod_value rows, const char *name, int
 
 /* Attention of q to k and v, sequences in the type of activations. */
 typedef struct pod__look {
-    pod_value lengths; /* of the keys; id 0: all */
+    pod_value lengths; /* of the keys, or the ends of their parts (N, P); id 0: all */
+    pod_value queries; /* the ends of parts of the queries, if those of keys are given */
     bool causal;
 } pod__look;
+/* Whether `lengths` are ends of parts. */
+bool pod__is_packed(const pod_graph *g, pod_value lengths);
 pod_value pod__attend(const pod__blocks *b, pod_value q, pod_value k, pod_value v, pod__look look);
 
 /* Projects rows onto the inner width in scope `inner`, with activation and dropout. */

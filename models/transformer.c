@@ -68,12 +68,18 @@ static pod_value embedded(const transformer *t, pod_value sum)
     return pod__drop(b, rows, b->dropout);
 }
 
-/* x (N, S, H) -> rows (N S, H). The positions of a sequence are added as one bias of S H. */
-static pod_value placed(const transformer *t, pod_value x)
+/* x (N, S, H) -> rows (N S, H). The positions of a sequence are added as one bias of S H; where
+ * sentences share a sequence, each has its own. */
+static pod_value placed(const transformer *t, pod_value x, pod_value lengths)
 {
     pod_graph *g = t->blocks.g;
     if (pod_graph_failed(g)) return (pod_value){0};
     const int64_t *dim = pod_graph_type(g, x)->shape.dim, n = dim[0], s = dim[1], h = dim[2];
+    if (pod__is_packed(g, lengths)) {
+        pod_value at = pod_part_positions(g, lengths, s);
+        return embedded(t,
+                        pod_add(g, x, pod_embed_rows(g, at, pod_sinusoids(g, 0, s, h), POD_F32)));
+    }
     x = pod_reshape(g, x, (pod_shape){2, {n, s * h}});
     pod_value places = pod_reshape(g, pod_sinusoids(g, 0, s, h), (pod_shape){1, {s * h}});
     return embedded(t, pod_bias_add(g, x, places));
@@ -95,10 +101,11 @@ static pod_value encoder(const transformer *t, pod_value ids, pod_value lengths)
     const pod__blocks *b = &t->blocks;
     pod_value x = scaled(t, ids);
     pod_scope_begin(b->g, "encoder");
-    pod__residual path = {.x = placed(t, x)};
+    pod__residual path = {.x = placed(t, x, lengths)};
     for (int64_t i = 0; i < t->layers; i++) {
         pod_scope_begin(b->g, "layer_%d", (int)i);
-        pod__attention_first(b, &path, &names, t->n, (pod__look){.lengths = lengths});
+        pod__attention_first(b, &path, &names, t->n,
+                             (pod__look){.lengths = lengths, .queries = lengths});
         pod__feed_forward_first(b, &path, &names, t->n);
         pod_scope_end(b->g);
     }
@@ -125,13 +132,13 @@ static void source_keys(const transformer *t, pod_value encoded, int64_t i, pod_
 
 /* Attention of the target rows to the source. All rows of a source are queries of one sequence. */
 static void source_attention(const transformer *t, pod__residual *path, const pod_value kv[N_SIDES],
-                             pod_value lengths)
+                             pod__look look)
 {
     const pod__blocks *b = &t->blocks;
     pod_value rows = pod__norm_first(b, path, "source_attention/LayerNorm");
     pod_scope_begin(b->g, "source_attention");
     pod_value q = pod__heads(b, rows, "query", t->n);
-    pod_value y = pod__attend(b, q, kv[KEYS], kv[VALUES], (pod__look){.lengths = lengths});
+    pod_value y = pod__attend(b, q, kv[KEYS], kv[VALUES], look);
     pod_scope_end(b->g);
     pod__add_to(b, path, pod__to_rows(b, y), "source_attention/output", false, t->n);
 }
@@ -143,7 +150,7 @@ pod_language_out pod__transformer(pod_graph *g, const pod_language_size *size,
     const pod__blocks *b = &t.blocks;
     pod_value encoded = encoder(&t, in->ids, in->lengths), x = scaled(&t, in->target);
     pod_scope_begin(g, "decoder");
-    pod__residual path = {.x = placed(&t, x)};
+    pod__residual path = {.x = placed(&t, x, in->target_lengths)};
     pod_scope_end(g);
     for (int64_t i = 0; i < t.layers; i++) {
         pod_value kv[N_SIDES];
@@ -151,8 +158,11 @@ pod_language_out pod__transformer(pod_graph *g, const pod_language_size *size,
         pod_scope_begin(g, "decoder");
         pod_scope_begin(g, "layer_%d", (int)i);
         pod__attention_first(b, &path, &names, t.n,
-                             (pod__look){.lengths = in->target_lengths, .causal = true});
-        source_attention(&t, &path, kv, in->lengths);
+                             (pod__look){.lengths = in->target_lengths,
+                                         .queries = in->target_lengths,
+                                         .causal = true});
+        source_attention(&t, &path, kv,
+                         (pod__look){.lengths = in->lengths, .queries = in->target_lengths});
         pod__feed_forward_first(b, &path, &names, t.n);
         pod_scope_end(g);
         pod_scope_end(g);
@@ -222,7 +232,7 @@ static pod_value step(pod_graph *g, const pod_language_size *size, const pod_lan
     for (int64_t i = 0; i < t.layers; i++) {
         pod_scope_begin(g, "layer_%d", (int)i);
         step_attention(&t, &path, in, i, t.n * of.dim[1], rows + N_SIDES * i);
-        source_attention(&t, &path, in->source + N_SIDES * i, in->lengths);
+        source_attention(&t, &path, in->source + N_SIDES * i, (pod__look){.lengths = in->lengths});
         pod__feed_forward_first(&t.blocks, &path, &names, t.n);
         pod_scope_end(g);
     }

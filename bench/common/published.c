@@ -53,12 +53,24 @@ static pod_status find_preset(const char *name, const pod_published **out)
 
 static pod_status fill_preset(const pod_config *given, pod_config **out)
 {
-    static const pod_opt which[] = {
-        POD_OPT_MODEL,           POD_OPT_PRECISION,    POD_OPT_OPTIMIZER, POD_OPT_EMA,
-        POD_OPT_LABEL_SMOOTHING, POD_OPT_BN_GROUP,     POD_OPT_MACHINE,   POD_OPT_MESH,
-        POD_OPT_BATCH,           POD_OPT_BUCKET,       POD_OPT_OVERLAP,   POD_OPT_WIRE,
-        POD_OPT_SEQ_LEN,         POD_OPT_SHARD_UPDATE, POD_OPT_RECOMPUTE, POD_OPT_MAX_MASKED,
-        POD_OPT_CLIP_NORM};
+    static const pod_opt which[] = {POD_OPT_MODEL,
+                                    POD_OPT_PRECISION,
+                                    POD_OPT_OPTIMIZER,
+                                    POD_OPT_EMA,
+                                    POD_OPT_LABEL_SMOOTHING,
+                                    POD_OPT_BN_GROUP,
+                                    POD_OPT_MACHINE,
+                                    POD_OPT_MESH,
+                                    POD_OPT_BATCH,
+                                    POD_OPT_BUCKET,
+                                    POD_OPT_OVERLAP,
+                                    POD_OPT_WIRE,
+                                    POD_OPT_SEQ_LEN,
+                                    POD_OPT_SHARD_UPDATE,
+                                    POD_OPT_RECOMPUTE,
+                                    POD_OPT_MAX_MASKED,
+                                    POD_OPT_PACK,
+                                    POD_OPT_CLIP_NORM};
     const char *name = pod_config_text(given, POD_OPT_PRESET);
     const pod_published *row;
     char settings[1024] = "";
@@ -131,7 +143,7 @@ static const pod_opt compared[] = {
     POD_OPT_DEPTH,        POD_OPT_DROPOUT,        POD_OPT_SURVIVAL,     POD_OPT_IMAGE_SIZE,
     POD_OPT_DATA,         POD_OPT_LINK_BANDWIDTH, POD_OPT_LINK_LATENCY, POD_OPT_FAULT,
     POD_OPT_NOISE,        POD_OPT_INPUT_RATE,     POD_OPT_SEQ_LEN,      POD_OPT_MAX_MASKED,
-    POD_OPT_CLIP_NORM};
+    POD_OPT_PACK,         POD_OPT_CLIP_NORM};
 enum { N_COMPARED = sizeof compared / sizeof compared[0] };
 
 /* As it was written, but for a bucket that the machine chose. */

@@ -72,6 +72,9 @@ pod_value pod_tanh(pod_graph *g, pod_value x);
 /* ---- embeddings and rows of sequences: op_embed.c ---- */
 /* Returns (N, n) int32, 0 to n - 1 for each of the samples that `like` (N, ...) has. */
 pod_value pod_positions(pod_graph *g, pod_value like, int64_t n);
+/* Returns (N, n) int32: where a token stands in its part of a packed sequence, from 0; ends (N, P)
+ * int32, as of pod_attention_packed. Behind the last part: 0. */
+pod_value pod_part_positions(pod_graph *g, pod_value ends, int64_t n);
 /* Returns the positions first to first + n - 1, float32 (n, h): half of the features are
  * sin(position f_i), the other half cos(position f_i), with f_i = 10000^(-i / (h / 2 - 1)) (Vaswani et
  * al. 2017, section 3.5, laid out as in tensor2tensor). A constant, without gradient: op_sinusoids.c */

@@ -183,6 +183,7 @@ static pod_setup settings_from(const pod_config *c, int node_size)
         .ema = (float)pod_config_double(c, POD_OPT_EMA),
         .seq_len = pod_config_int(c, POD_OPT_SEQ_LEN),
         .max_masked = pod_config_int(c, POD_OPT_MAX_MASKED),
+        .pack = pod_config_int(c, POD_OPT_PACK),
         .static_masks = (int)pod_config_int(c, POD_OPT_STATIC_MASKS),
         .beam = (int)pod_config_int(c, POD_OPT_BEAM),
         .length_penalty = pod_config_double(c, POD_OPT_LENGTH_PENALTY),
@@ -272,6 +273,7 @@ pod_setup pod_setup_evaluation(const pod_setup *s, int64_t n_samples)
     const int64_t unit = (int64_t)pod_mesh_size(&s->compile.mesh) * s->compile.accumulate;
     const int64_t full = divide_up(n_samples, divide_up(n_samples, s->batch));
     evaluation.batch = divide_up(full, unit) * unit;
+    evaluation.pack = 1;
     return evaluation;
 }
 

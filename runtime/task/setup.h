@@ -30,6 +30,7 @@ typedef struct pod_setup {
     int64_t image_height, image_width; /* size that the network sees; 0: the stored size */
     pod_augment augment;
     int64_t seq_len, max_masked; /* tokens of a sequence; the most that are masked in one */
+    int64_t pack;                /* translate: the most pairs that share a training sample */
     int static_masks;            /* passes over a text that repeat; 0: each epoch is masked anew */
     int beam;                    /* hypotheses of a search */
     double length_penalty;       /* its alpha */

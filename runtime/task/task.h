@@ -87,7 +87,7 @@ struct pod_task {
     /* The texts of a sample: the fields of ids, and of how many of them are no padding. */
     int n_texts;
     struct {
-        int ids, lengths;
+        int ids, lengths; /* lengths: of a sample's last part, if it has several */
     } text[POD_MAX_TEXTS];
 
     bool has_rows; /* of logits, which --predictions writes */

@@ -21,15 +21,15 @@ static pod_status check(const pod_dataset_info *data)
 static pod_form form(const pod_setup *s, const pod_dataset_info *data)
 {
     (void)data;
-    return pod_sentence_pairs_form(s->seq_len);
+    return pod_sentence_pairs_form(s->seq_len, s->pack);
 }
 
 static pod_status samples(const pod_setup *s, const pod_dataset *d, bool train, pod_arena *a,
                           pod_samples *out)
 {
     POD_TRY(check(&d->info));
-    return pod_sentence_pairs_open(d->text, train ? POD_SPLIT_TRAIN : POD_SPLIT_TEST, s->seq_len, a,
-                                   out);
+    return pod_sentence_pairs_open(d->text, train ? POD_SPLIT_TRAIN : POD_SPLIT_TEST, s->seq_len,
+                                   train ? s->pack : 1, a, out);
 }
 
 /* In training the weights come divided by their sum over the batch (POD_PAIRS_WEIGHTS is

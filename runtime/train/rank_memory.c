@@ -33,13 +33,14 @@ pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_network *networ
                                    const pod_program *train, const pod_program *eval)
 {
     const pod_dataset_info seen = pod_setup_seen(s, stored);
-    const pod_form form = network->task->form(s, &seen);
     const pod_setup test = n_test > 0 ? pod_setup_evaluation(s, n_test) : *s;
+    const pod_form form = network->task->form(s, &seen),
+                   of_test = network->task->form(&test, &seen);
     return (pod_rank_memory){
         .step = larger(train->step_bytes, eval ? eval->step_bytes : 0),
         .window = larger(train->window_bytes, eval ? eval->window_bytes : 0),
         .store = train->store_bytes,
-        .batches = batches_of(s, &form) + batches_of(&test, &form),
+        .batches = batches_of(s, &form) + batches_of(&test, &of_test),
         .search = pod_search_bytes(network, s, &seen, n_test),
         .data = pod_rank_memory_kept(s, stored),
     };

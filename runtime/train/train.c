@@ -72,8 +72,11 @@ static void count_tokens(pod__trainer *t, const pod_batch *batch)
     const pod_task *task = t->args->network->task;
     const int64_t n = pod_loader_local_batch(t->feed.loader);
     for (int k = 0; k < task->n_texts; k++) {
-        const int32_t *length = batch->field[task->text[k].lengths];
-        for (int64_t i = 0; i < n; i++) t->n_tokens += length[i];
+        const int field = task->text[k].lengths;
+        const pod_field *f = &t->samples[POD_SPLIT_TRAIN].form.field[field];
+        const int64_t parts = f->n_dims > 0 ? f->dim[0] : 1; /* of a sample; the last one ends it */
+        const int32_t *length = batch->field[field];
+        for (int64_t i = 0; i < n; i++) t->n_tokens += length[(i + 1) * parts - 1];
     }
 }
 

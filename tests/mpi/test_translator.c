@@ -207,7 +207,7 @@ static void equals_the_whole_decoder(void)
     s.compile.rules = rules;
     POD_CHECK_OK(pod_dataset_open(pod_test_text("cipher:10:20+%d", SENTENCES), 3, &data));
     POD_CHECK_OK(
-        pod_sentence_pairs_open(data->text, POD_SPLIT_TEST, SEQ, pod_test_arena(), &samples));
+        pod_sentence_pairs_open(data->text, POD_SPLIT_TEST, SEQ, 1, pod_test_arena(), &samples));
     const pod_translator_args args = {.network = &network,
                                       .setup = &s,
                                       .data = data,

@@ -8,6 +8,14 @@
  *   target    -1 wie geht es dir ?         -1 is POD_NO_TOKEN (kernels/embed/embed.h)
  *   answers   wie geht es dir ? [SEP]
  *
+ * With n_parts > 1 up to so many pairs of the training split share a sample, one behind the other on
+ * each side, so that little of it is padding (as Google's Transformer of MLPerf v0.6 has it):
+ *
+ *   source    how are you ? [SEP] hello ! [SEP] [PAD]       source_lengths  5 8 8
+ *   answers   wie geht es dir ? [SEP] hallo ! [SEP]         target_lengths  6 9 9
+ *
+ * Which pairs do depends on their order and lengths alone, and is the same in all epochs.
+ *
  * A pair of which either side does not fit into S = T tokens with its [SEP] is no training sample
  * (MLPerf's method "discard"). In evaluation every pair is a sample, as whoever translates has to
  * answer all of them; what does not fit is cut off there, the end of a translation for the loss
@@ -21,8 +29,9 @@
 #include "runtime/data/text/text_set.h"
 
 /* The fields, with S = T = seq_len: source i32 (S) and target i32 (T), [PAD] behind the last token;
- * source_lengths and target_lengths i32, tokens that are no padding; answers i32 (T), 0 for
- * padding; weights f32 (T), 1 or 0. */
+ * source_lengths and target_lengths i32, tokens that are no padding, or with n_parts = P > 1 where
+ * each pair ends, i32 (P), unused ones as the last; answers i32 (T), 0 for padding; weights f32 (T),
+ * 1 or 0. */
 enum {
     POD_PAIRS_SOURCE,
     POD_PAIRS_SOURCE_LENGTHS,
@@ -32,12 +41,12 @@ enum {
     POD_PAIRS_WEIGHTS
 };
 
-pod_form pod_sentence_pairs_form(int64_t seq_len);
+pod_form pod_sentence_pairs_form(int64_t seq_len, int64_t n_parts);
 
 /* Of a split of pairs, which is borrowed. Samples of the test split have the numbers of their rows.
  * E_INVALID, naming the text, if it has no fields "source" and "target", no pair in this split, or
  * for training none that fits; E_NOMEM. */
 POD_MUST pod_status pod_sentence_pairs_open(const pod_text_set *t, pod_split split, int64_t seq_len,
-                                            pod_arena *a, pod_samples *out);
+                                            int64_t n_parts, pod_arena *a, pod_samples *out);
 
 #endif

@@ -130,6 +130,52 @@ static void tokens_see_what_they_may(void)
     }
 }
 
+/* How far apart logits may be whose sums are the same but for their order: in each layer of width H at
+ * most TERMS numbers of a size near 1 follow each other, and the logits are products of rows of length
+ * sqrt(H) and 1. */
+static double logits_bound(void)
+{
+    enum { TERMS = LAYERS * (4 * HIDDEN + 2 * HIDDEN + INNER + 2 * T + S) };
+    return TERMS * pod_test_roundoff(POD_F32) * sqrt(HIDDEN);
+}
+
+/* Sentences that share a sequence give the logits that they give alone: source padding between them is
+ * gone, each begins at place 0, and none sees another. */
+static void sentences_share_a_sequence(void)
+{
+    enum { PARTS = 4, S_ALL = 12, T_ALL = 14 };
+    static const int32_t source_ends[PARTS] = {5, 7, 10, 10}, target_ends[PARTS] = {4, 8, 12, 12};
+    static float alone[N * T * V];
+    int32_t from[S_ALL] = {0}, to[T_ALL] = {0};
+    for (int i = 0; i < N; i++) {
+        const int begin = i == 0 ? 0 : source_ends[i - 1];
+        memcpy(from + begin, source + i * S, sizeof *from * (size_t)source_lengths[i]);
+        memcpy(to + i * T, target + i * T, sizeof *to * T);
+    }
+    const whole w = open_whole(&small, N, T, V);
+    run_whole(&w, source, target, alone);
+    pod_graph *g = net_graph();
+    const pod_language_args args = net_args(V);
+    const pod_language_in in = {.ids = net_ints(g, "source", 2, (const int64_t[]){1, S_ALL}),
+                                .lengths = net_ints(g, "ends", 2, (const int64_t[]){1, PARTS}),
+                                .target = net_ints(g, "target", 2, (const int64_t[]){1, T_ALL}),
+                                .target_lengths =
+                                    net_ints(g, "target_ends", 2, (const int64_t[]){1, PARTS})};
+    const pod_language_out y = model()->build(g, &small, &in, &args);
+    pod_value logits = pod_matmul(g, pod_reshape(g, y.hidden, (pod_shape){2, {T_ALL, HIDDEN}}),
+                                  y.table, (pod_matmul_attr){.trans_b = true, .c_dtype = POD_F32});
+    pod_interp *it = net_open(g);
+    net_put(it, in.ids, S_ALL, from);
+    net_put(it, in.lengths, PARTS, source_ends);
+    net_put(it, in.target, T_ALL, to);
+    net_put(it, in.target_lengths, PARTS, target_ends);
+    pod_interp_run(it, -1);
+    for (int i = 0; i < N * T * V; i++)
+        POD_CHECK(fabs(pod_interp_get(it, logits, i) - (double)alone[i]) <= logits_bound(),
+                  "token %d: %.7f, alone %.7f", i / V, pod_interp_get(it, logits, i),
+                  (double)alone[i]);
+}
+
 /* Rows of the final layer norm have length sqrt(H), those of the table are normal with variance 1 / H:
  * logits are normal with variance 1, and the loss of any answer is ln V + 1/2 in the mean. A decoder
  * that reads no tokens knows none of the rows. Within four deviations of the mean of as many logits as
@@ -256,12 +302,9 @@ static void run_step(const searching *s, int t, const int32_t token[N * B])
 }
 
 /* Of two hypotheses for each source, the second with other tokens, whose decoder gets them as targets
- * of their own. Sums are the same but for their order: in each layer of width H at most `TERMS` numbers
- * of a size near 1 follow each other, and the logits are products of rows of length sqrt(H) and 1. Rows
- * that are not written yet are large. */
+ * of their own. Rows that are not written yet are large. */
 static void steps_are_the_whole_decoder(void)
 {
-    enum { TERMS = LAYERS * (4 * HIDDEN + 2 * HIDDEN + INNER + 2 * T + S) };
     static float want[B][N * T * V];
     int32_t to[B][N * T];
     searching s;
@@ -276,7 +319,7 @@ static void steps_are_the_whole_decoder(void)
     for (int i = 0; i < SIDES; i++)
         for (int k = 0; k < N * B * T * HIDDEN; k++)
             ((float *)pod_interp_data(s.it, s.earlier[i]))[k] = 1e30f;
-    const double bound = TERMS * pod_test_roundoff(POD_F32) * sqrt(HIDDEN);
+    const double bound = logits_bound();
     for (int t = 0; t < T; t++) {
         int32_t token[N * B];
         for (int h = 0; h < N * B; h++) token[h] = to[h % B][h / B * T + t];
@@ -293,5 +336,5 @@ static void steps_are_the_whole_decoder(void)
 
 POD_TEST_SUITE("models.transformer", {"sizes", sizes_are_as_published},
                {"what_tokens_see", tokens_see_what_they_may},
-               {"untrained_loss", untrained_loss_is_known}, {"dropout", drops_in_all_places},
-               {"steps", steps_are_the_whole_decoder});
+               {"shared", sentences_share_a_sequence}, {"untrained_loss", untrained_loss_is_known},
+               {"dropout", drops_in_all_places}, {"steps", steps_are_the_whole_decoder});

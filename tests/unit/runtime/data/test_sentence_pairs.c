@@ -111,7 +111,7 @@ static void samples_of(int64_t seq_len)
     pod_text_set *t = opened("cipher:20:60+40", 5);
     pod_samples s;
     int64_t n = 0;
-    POD_NEED_OK(pod_sentence_pairs_open(t, POD_SPLIT_TRAIN, seq_len, pod_test_arena(), &s));
+    POD_NEED_OK(pod_sentence_pairs_open(t, POD_SPLIT_TRAIN, seq_len, 1, pod_test_arena(), &s));
     for (int64_t row = 0; row < 60; row++) {
         if (pod_text_set_length(t, POD_SPLIT_TRAIN, 0, row) >= seq_len) continue;
         const sample x = draw(&s, n++);
@@ -119,7 +119,7 @@ static void samples_of(int64_t seq_len)
     }
     POD_CHECK(s.n == n && s.n_too_long == 60 - n, "%d samples, %d too long", (int)s.n,
               (int)s.n_too_long);
-    POD_NEED_OK(pod_sentence_pairs_open(t, POD_SPLIT_TEST, seq_len, pod_test_arena(), &s));
+    POD_NEED_OK(pod_sentence_pairs_open(t, POD_SPLIT_TEST, seq_len, 1, pod_test_arena(), &s));
     CU_ASSERT(s.n == 40 && s.n_too_long == 0);
     for (int64_t row = 0; row < s.n; row++) {
         const sample x = draw(&s, row);
@@ -131,16 +131,68 @@ static void samples_of(int64_t seq_len)
 static void samples_are_whole(void) { samples_of(MAX_SEQ); }
 static void long_ones_are_none(void) { samples_of(7); }
 
+/* Several pairs to a sample: each that fits is once in one, whole and as it is alone, and little is
+ * padding. */
+static void pairs_share_samples(void)
+{
+    enum { PARTS = 4, SEQ = 32, ROWS = 300, LEAST_FILLED = 80 };
+    pod_text_set *t = opened("cipher:20:300+40", 5);
+    pod_samples s;
+    static int32_t source[SEQ], target[SEQ], answers[SEQ];
+    static float weights[SEQ];
+    int32_t source_ends[PARTS], target_ends[PARTS];
+    void *const row[] = {source, source_ends, target, target_ends, answers, weights};
+    int n_seen = 0;
+    int64_t n_tokens = 0;
+    POD_NEED_OK(pod_sentence_pairs_open(t, POD_SPLIT_TRAIN, SEQ, PARTS, pod_test_arena(), &s));
+    CU_ASSERT(s.n_too_long == 0);
+    static bool is_seen[ROWS];
+    for (int64_t i = 0; i < s.n; i++) {
+        POD_CHECK_OK(s.fill(&s, 0, i, row, NULL));
+        for (int p = 0, begin = 0, from = 0; p < PARTS;
+             begin = target_ends[p], from = source_ends[p++]) {
+            const int n = target_ends[p] - begin;
+            if (n == 0) {
+                CU_ASSERT(p > 0 && source_ends[p] == from);
+                continue;
+            }
+            /* The pair is found by its words. */
+            int32_t first[MAX_WORDS], second[MAX_WORDS];
+            int64_t found = -1;
+            for (int64_t r = 0; r < ROWS && found < 0; r++)
+                if (!is_seen[r] && read_row(t, POD_SPLIT_TRAIN, 0, r, first) == n - 1 &&
+                    memcmp(first, source + from, sizeof *first * (size_t)(n - 1)) == 0 &&
+                    read_row(t, POD_SPLIT_TRAIN, 1, r, second) == n - 1 &&
+                    memcmp(second, answers + begin, sizeof *second * (size_t)(n - 1)) == 0)
+                    found = r;
+            POD_CHECK(found >= 0, "sample %d, part %d is no pair", (int)i, p);
+            if (found >= 0) is_seen[found] = true, n_seen++;
+            CU_ASSERT(source[source_ends[p] - 1] == POD_SEP &&
+                      answers[target_ends[p] - 1] == POD_SEP);
+            CU_ASSERT(target[begin] == POD_NO_TOKEN);
+            for (int k = begin + 1; k < target_ends[p]; k++) CU_ASSERT(target[k] == answers[k - 1]);
+        }
+        n_tokens += target_ends[PARTS - 1];
+        for (int k = 0; k < SEQ; k++) CU_ASSERT(weights[k] == (k < target_ends[PARTS - 1] ? 1 : 0));
+        for (int k = target_ends[PARTS - 1]; k < SEQ; k++)
+            CU_ASSERT(target[k] == POD_PAD && answers[k] == 0);
+    }
+    CU_ASSERT_EQUAL(n_seen, ROWS);
+    POD_CHECK(100 * n_tokens >= LEAST_FILLED * s.n * SEQ, "%d samples of %d tokens hold %d",
+              (int)s.n, SEQ, (int)n_tokens);
+    pod_text_set_close(t);
+}
+
 static void what_is_no_pair_is_refused(void)
 {
     pod_phrases_options o = {0};
     pod_text_set *t = opened("cipher:20:60+40", 5), *text;
     pod_samples s;
-    POD_CHECK_FAILS(pod_sentence_pairs_open(t, POD_SPLIT_TRAIN, 4, pod_test_arena(), &s),
+    POD_CHECK_FAILS(pod_sentence_pairs_open(t, POD_SPLIT_TRAIN, 4, 1, pod_test_arena(), &s),
                     POD_E_INVALID, "no pair of the 60 of cipher fits into 4 tokens");
     POD_NEED_OK(pod_phrases_parse("phrases:20:5+5", &o));
     POD_NEED_OK(pod_phrases_open(&o, 3, NULL, &text));
-    POD_CHECK_FAILS(pod_sentence_pairs_open(text, POD_SPLIT_TRAIN, 8, pod_test_arena(), &s),
+    POD_CHECK_FAILS(pod_sentence_pairs_open(text, POD_SPLIT_TRAIN, 8, 1, pod_test_arena(), &s),
                     POD_E_INVALID, "phrases: translate needs the fields source and target");
     pod_text_set_close(text);
     pod_text_set_close(t);
@@ -148,4 +200,5 @@ static void what_is_no_pair_is_refused(void)
 
 POD_TEST_SUITE("runtime.sentence_pairs", {"specs", specs_are_parsed},
                {"language", language_has_one_dictionary}, {"whole", samples_are_whole},
-               {"too_long", long_ones_are_none}, {"refused", what_is_no_pair_is_refused});
+               {"too_long", long_ones_are_none}, {"refused", what_is_no_pair_is_refused},
+               {"pairs share samples", pairs_share_samples});

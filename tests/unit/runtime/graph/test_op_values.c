@@ -353,6 +353,22 @@ static void sinusoids_are_of_positions(void)
     pod_interp_destroy(b.it);
 }
 
+/* A token's place in its part: an empty part, ends that fall, more than there are tokens. */
+static void parts_have_positions(void)
+{
+    enum { N = 2, P = 3, S = 7 };
+    static const int32_t ends[N * P] = {2, 2, 5, 4, 3, 9};
+    static const int32_t want[N * S] = {0, 1, 0, 1, 2, 0, 0, 0, 1, 2, 3, 0, 1, 2};
+    bench b = open_bench();
+    pod_value of = pod_input(b.g, "ends", pod_type_of(POD_I32, 2, (int64_t[]){N, P}), 0);
+    pod_value at = pod_part_positions(b.g, of, S);
+    POD_CHECK_OK(pod_interp_create(b.g, pod_cpu_features(), &b.it));
+    memcpy(pod_interp_data(b.it, of), ends, sizeof ends);
+    pod_interp_run(b.it, -1);
+    CU_ASSERT(memcmp(pod_interp_data(b.it, at), want, sizeof want) == 0);
+    pod_interp_destroy(b.it);
+}
+
 /* Each element, or each sample, is left out with the rate asked for and otherwise made larger; the
  * draws and the scope decide, not the place in the batch. Each sample has its positions. */
 static void some_are_left_out(void)
@@ -604,7 +620,8 @@ POD_TEST_SUITE("op_values", {"momentum", momentum_follows_its_formula},
                {"moving_averages", averages_move}, {"sums_and_constants", sums_and_constants},
                {"loss_and_gradient_in_one", loss_and_gradient_in_one},
                {"to_wire_and_from_wire", sums_travel}, {"zeros_and_accumulate", parts_are_added_up},
-               {"count_correct", correct_answers_are_counted}, {"drop", some_are_left_out},
+               {"count_correct", correct_answers_are_counted},
+               {"part_positions", parts_have_positions}, {"drop", some_are_left_out},
                {"sinusoids", sinusoids_are_of_positions}, {"normalize", images_are_normalized},
                {"moving_statistics", moving_statistics_follow},
                {"fast_and_reference", fast_kernels_agree_with_the_reference},

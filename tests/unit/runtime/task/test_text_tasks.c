@@ -199,7 +199,7 @@ static void pairs_are_the_same_on_any_mesh(void)
     run r = {.net = &net};
     POD_NEED_OK(pod_cipher_open(&o, 3, NULL, &t));
     r.text = t;
-    POD_NEED_OK(pod_sentence_pairs_open(t, POD_SPLIT_TRAIN, SEQ, pod_test_arena(), &r.samples));
+    POD_NEED_OK(pod_sentence_pairs_open(t, POD_SPLIT_TRAIN, SEQ, 1, pod_test_arena(), &r.samples));
     check_meshes(&r);
     pod_text_set_close(t);
 }
