@@ -197,6 +197,15 @@ static bool displace(pod__fleet *f, int n, int for_job)
     return true;
 }
 
+/* Whether enough cells are free, or held by those below the job in priority: moves leave as many free. */
+static bool has_cells(const pod__fleet *f, int for_job)
+{
+    int n = pod__count_free(&f->occupancy);
+    for (int i = 0; i < f->n_running && n < f->job[for_job].n_cells; i++)
+        if (is_evicted(f, f->running[i], for_job)) n += f->job[f->running[i]].n_held;
+    return n >= f->job[for_job].n_cells;
+}
+
 /* A job that finds no place is not chosen again in this pass. */
 bool pod__defragment(pod__fleet *f, int job)
 {
@@ -208,6 +217,7 @@ bool pod__defragment(pod__fleet *f, int job)
     if (!waits_for_room || f->now - j->since < p->moves_after || f->now < j->retry_moves)
         return false;
     j->retry_moves = f->now + p->moves_after;
+    if (!has_cells(f, job)) return false;
     const double gain = gain_of_start(f, job);
     for (int i = 0; i < MOST_TRIES; i++) {
         const int n = choose_victims(f, job, true, &cost);
