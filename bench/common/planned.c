@@ -33,13 +33,28 @@ static pod_status published(const pod_network_choice *choice, pod_arena *arena,
     return POD_OK;
 }
 
+/* Of a text, whose samples have plans that grow with it. */
+static pod_status find_samples(pod_planned *p)
+{
+    pod_arena *a;
+    pod_status s = POD_OK;
+    POD_TRY(pod_arena_create(NULL, &a));
+    for (int i = 0; i < POD_N_SPLITS && s == POD_OK; i++) {
+        pod_samples samples = {0};
+        s = p->net.task->samples(&p->setup, p->dataset, i == POD_SPLIT_TRAIN, a, &samples);
+        p->samples_bytes += samples.kept_bytes;
+    }
+    pod_arena_destroy(a);
+    return s;
+}
+
 static pod_status find_data(const pod_config *c, pod_arena *arena, pod_planned *p)
 {
     if (!pod_config_is_set(c, POD_OPT_DATA)) return published(&p->choice, arena, &p->data);
     const pod_dataset_options only_the_labels = {.cache_bytes = 0};
     POD_TRY(pod_dataset_open_with(p->setup.data, p->setup.seed, &only_the_labels, &p->dataset));
     p->data = p->dataset->info;
-    return POD_OK;
+    return p->choice.language ? find_samples(p) : POD_OK;
 }
 
 /* Unless the settings say otherwise: gradients are joined as far as a pod's compiler does it, and
@@ -220,8 +235,10 @@ pod_rank_memory pod_planned_rank_memory(const pod_planned *p, const pod_program 
     pod_setup setup = p->setup;
     setup.batch = batch;
     const pod_dataset_info *stored = p->dataset ? &p->dataset->info : &p->data;
-    return pod_rank_memory_of(&setup, &p->net, stored, stored->n_samples[POD_SPLIT_TEST], program,
-                              NULL);
+    pod_rank_memory m = pod_rank_memory_of(&setup, &p->net, stored,
+                                           stored->n_samples[POD_SPLIT_TEST], program, NULL);
+    m.samples = p->samples_bytes;
+    return m;
 }
 
 const char *pod_planned_source(const pod_planned *p)

@@ -20,6 +20,7 @@ typedef struct pod_planned { /* points into itself: not to be copied */
     pod_target target;
     pod_dataset_info data; /* lives in the arena, or as long as `dataset` */
     pod_dataset *dataset;  /* NULL: published size */
+    size_t samples_bytes;  /* pod_rank_memory.samples */
 
     /* The what-ifs of a simulation. */
     double link_bandwidth, link_latency; /* factors on the machine's */

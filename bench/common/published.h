@@ -20,7 +20,7 @@ typedef struct pod_published {
     const char *source;
 } pod_published;
 
-enum { POD_N_PUBLISHED = 18 };
+enum { POD_N_PUBLISHED = 19 };
 extern const pod_published pod_published_rows[POD_N_PUBLISHED];
 
 /* Creates the settings of a row, with all gradients in one bucket after backward. */

@@ -39,6 +39,8 @@ static pod_status add_totals(const pod_planned *r, const pod_program *p, const p
         const pod_rank_memory m = pod_planned_rank_memory(r, p, r->setup.batch);
         row(t, "total", (double)pod_rank_memory_total(&m), "of a rank: its memory_bytes_per_core");
         row(t, "  data", (double)m.data, "pixels, as --data-cache keeps them, in each rank");
+        if (m.samples > 0)
+            row(t, "  samples", (double)m.samples, "which sentences are the samples of an epoch");
         row(t, "  batches", (double)m.batches, "made ahead, for training and evaluation");
         if (m.search > 0)
             row(t, "  search", (double)m.search, "keys, values and logits of its hypotheses");

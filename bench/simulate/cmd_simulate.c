@@ -167,6 +167,10 @@ static void add_reductions(pod_record *r, const simulation *x)
         pod_record_note(r, "; of all: mean %.3f, least %.3f (core %d), most %.3f (core %d)",
                         all->mean_s * 1e3, all->least_s * 1e3, all->least_core, all->most_s * 1e3,
                         all->most_core);
+    pod_json_double(&r->json, "weights_sum_s", s->weights_sum_s);
+    if (s->weights_sum_s > 0)
+        pod_record_note(r, "; %.3f of each for the sum of the loss's weights",
+                        s->weights_sum_s * 1e3);
     pod_json_open_object(&r->json, "allreduce_exposed_of_all");
     pod_json_double(&r->json, "mean_s", all->mean_s);
     pod_json_double(&r->json, "least_s", all->least_s);

@@ -40,9 +40,11 @@ typedef struct pod_simulated { /* lives in the arena of pod_simulate */
     pod_spread steps;     /* each until the last core has ended and the next batch is ready */
     pod_input_time input; /* of one step */
     double step_s;        /* their median */
-    pod_step_stats stats; /* of the first watched core */
-    pod_by_core exposed;  /* wait for reductions in a step, over all cores */
-    double slowness;      /* factor on the first watched core's time, by --fault; else 1 */
+    double
+        weights_sum_s; /* of each, of the all-reduce of the weights that the loss is a mean over */
+    pod_step_stats stats;         /* of the first watched core */
+    pod_by_core exposed;          /* wait for reductions in a step, over all cores */
+    double slowness;              /* factor on the first watched core's time, by --fault; else 1 */
     double bound_s[POD_N_BOUNDS]; /* its step time, by what limits instructions */
     pod_ideal ideal;
     double memory_bytes;                    /* of a core, including batches */

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "collectives/exec/sim/sim.h"
 #include "collectives/net/engine.h"
 #include "runtime/machine/machine_net.h"
 
@@ -103,29 +104,56 @@ static pod_time input_wait(const pod_simulated *s, pod_time took)
     return input > took ? input - took : 0;
 }
 
+/* Before a step, training sums the weights that its loss is a mean over: a double. */
+static pod_status find_weights_sum(const pod_planned *p, const pod_net *net, pod_simulated *s)
+{
+    const pod_mesh *m = &s->program->mesh;
+    pod_coll_args args = {.coll = POD_ALLREDUCE,
+                          .dtype = POD_F32,
+                          .count = sizeof(double) / sizeof(float),
+                          .group = pod_group_all(m),
+                          .node_size = p->setup.compile.node_size};
+    pod_sim_report report;
+    if (p->net.task->mean_over == POD_NO_FIELD || s->cores == 1) return POD_OK;
+    const pod_coll_algo *algo = pod_coll_pick(p->setup.compile.rules, m, &args);
+    POD_TRY(pod_sim_collective(net, m, algo, &args, NULL, NULL, &report));
+    s->weights_sum_s = report.seconds;
+    return POD_OK;
+}
+
+static void add_event(const pod_step_row *row, int rank, pod_phase phase, pod_time begin,
+                      pod_time end, pod_event *out)
+{
+    *out = (pod_event){.begin = begin,
+                       .end = end,
+                       .step = row->step,
+                       .rank = rank,
+                       .instr = -1,
+                       .phase = phase,
+                       .lane = POD_LANE_COMPUTE};
+}
+
+/* Behind the step's own events: the sum of weights, which is of the next batch then, and the wait. */
 static pod_status keep_events(const pod_planned *p, const pod_exec_sim_watch watch[],
                               pod_arena *arena, pod_simulated *s)
 {
     s->trace = POD_ARENA_NEW(arena, pod_trace_part, p->n_watched);
     if (!s->trace) return POD_E_NOMEM;
     for (int i = 0; i < p->n_watched; i++) {
-        pod_event *event = POD_ARENA_NEW(arena, pod_event, pod_timeline_kept_room(watch[i].tl) + 1);
+        pod_event *event = POD_ARENA_NEW(arena, pod_event, pod_timeline_kept_room(watch[i].tl) + 2);
         if (!event) return POD_E_NOMEM;
         int64_t n_rows, n = pod_timeline_copy_kept(watch[i].tl, event);
         const pod_step_row *row = pod_timeline_rows(watch[i].tl, &n_rows);
         row += n_rows - 1; /* the last of them */
+        const pod_time summed = row->end + pod_ps(s->weights_sum_s);
+        if (summed > row->end)
+            add_event(row, watch[i].core, POD_PHASE_REDUCE, row->end, summed, &event[n++]);
         if (s->waited_until > 0)
-            event[n++] = (pod_event){.begin = row->end,
-                                     .end = s->waited_until,
-                                     .step = row->step,
-                                     .rank = watch[i].core,
-                                     .instr = -1,
-                                     .phase = POD_PHASE_INPUT,
-                                     .lane = POD_LANE_COMPUTE};
+            add_event(row, watch[i].core, POD_PHASE_INPUT, summed, s->waited_until, &event[n++]);
         s->trace[i] = (pod_trace_part){.rank = watch[i].core,
                                        .step = row->step,
                                        .begin = row->begin,
-                                       .end = s->waited_until > 0 ? s->waited_until : row->end,
+                                       .end = s->waited_until > 0 ? s->waited_until : summed,
                                        .event = event,
                                        .n = n};
     }
@@ -139,6 +167,7 @@ static void keep_exposed(const pod_exec_sim *e, pod_simulated *s)
     *x = (pod_by_core){.least_s = HUGE_VAL, .most_s = -1};
     for (int c = 0; c < s->cores; c++) {
         const double seconds =
+            s->weights_sum_s +
             pod_time_seconds(pod_exec_sim_phase(e, c, POD_PHASE_REDUCE)) / (double)s->steps.n;
         x->mean_s += seconds / s->cores;
         if (seconds < x->least_s) x->least_core = c;
@@ -177,10 +206,12 @@ static pod_status run_steps(const pod_planned *p, pod_exec_sim *e, const pod_exe
         if (log) pod_progress_at(log, k, "%s", "");
         const pod_time begun = pod_exec_sim_now(e);
         POD_TRY(pod_exec_sim_step(e, k, watch, p->n_watched));
-        const pod_time took = pod_exec_sim_now(e) - begun, wait = input_wait(s, took);
+        const pod_time sum = pod_ps(s->weights_sum_s), took = pod_exec_sim_now(e) - begun + sum,
+                       wait = input_wait(s, took);
         int64_t n;
         row[k] = pod_timeline_rows(watch[0].tl, &n)[k];
-        row[k].end += wait;
+        row[k].end += sum + wait;
+        row[k].phase[POD_PHASE_REDUCE] += sum;
         row[k].phase[POD_PHASE_INPUT] += wait;
         took_s[k] = pod_time_seconds(took + wait);
         s->waited_until = wait > 0 ? begun + took + wait : 0;
@@ -213,6 +244,7 @@ static pod_status run(const pod_planned *p, pod_arena *arena, pod_log *log, pod_
     POD_TRY(failed_links(p, failed, &options.n_failed));
     POD_TRY(pod_machine_net(&p->machine, &s->program->mesh, &options.net));
     scale_links(p, &options.net);
+    POD_TRY(find_weights_sum(p, &options.net, s));
     s->is_chip_shared = options.net.is_chip_shared;
     POD_TRY_GOTO(status, create_timelines(p, s->program, watch), done);
     const pod_clock planning = pod_clock_start();

@@ -309,7 +309,7 @@ static void add_memory(pod_record *q, const pod_run *r)
                     "a rank: step and buckets %.1f, weights and states %.1f, batches %.1f, data "
                     "%.1f",
                     (double)(m->step + m->window) / mib, (double)m->store / mib,
-                    (double)m->batches / mib, (double)m->data / mib);
+                    (double)m->batches / mib, (double)(m->data + m->samples) / mib);
     if (m->search > 0) pod_record_note(q, ", search %.1f", (double)m->search / mib);
     pod_json_int(j, "memory_bytes_per_core", (int64_t)pod_rank_memory_total(m));
 }
@@ -331,7 +331,10 @@ static void add_steps(pod_record *q, const pod_run *r)
     const pod_train_result *x = r->result;
     const pod_spread *step = &x->stats.step;
     const char *const notes[POD_N_PHASES] = {input_note(r, input, sizeof input), "", "",
-                                             "all-reduce that was not hidden",
+                                             r->task->mean_over == POD_NO_FIELD
+                                                 ? "all-reduce that was not hidden"
+                                                 : "all-reduce that was not hidden, and the sum of "
+                                                   "the loss's weights",
                                              "the optimizer's share"};
     pod_record_real(q, "samples_per_s", "samples/s", "1/s", 1, pod_run_samples_per_s(r));
     pod_record_note(q, x->n_steps == 1 ? "of the only step" : "training steps, without the first");

@@ -32,7 +32,8 @@ struct pod_samples {
     int64_t n;
     int64_t n_too_long; /* what the data set has beside them, but a sample has no room for */
     size_t scratch_bytes;
-    void *source; /* of fill and pad */
+    size_t kept_bytes; /* of the source, beside the data set */
+    void *source;      /* of fill and pad */
     /* Writes sample 0 <= sample < n to row[i] of each field i, as it is in this epoch. Called from
      * several threads at once; each has scratch_bytes of its own, aligned to 64. */
     pod_status (*fill)(const pod_samples *s, int64_t epoch, int64_t sample, void *const row[],

@@ -101,14 +101,16 @@ static void put_work(pod_json *j, const pod_trace_work *w)
     pod_json_int(j, "joined", w->n_joined);
 }
 
-/* Of a step; what has no instruction is named by its phase, WAIT_FOR_DATA as Horovod's timeline has
- * it. `number` of a collective in flight, else 0. */
+/* Of a step; what has no instruction is the wait for input, WAIT_FOR_DATA as Horovod's timeline has it,
+ * or the sum of the weights that the loss is a mean over. `number` of a collective in flight, else 0. */
 static void put_own(pod_trace *t, spot at, const pod_event *e, int number)
 {
     const pod_program *p = t->plan.program;
     const pod_instr *in = e->instr >= 0 ? &p->instr[e->instr] : NULL;
     const char *phase = pod_phase_name((pod_phase)e->phase);
-    const char *bare = e->phase == POD_PHASE_INPUT ? "WAIT_FOR_DATA" : phase;
+    const char *bare = e->phase == POD_PHASE_INPUT    ? "WAIT_FOR_DATA"
+                       : e->phase == POD_PHASE_REDUCE ? "sum of the loss's weights"
+                                                      : phase;
     open_event(t, in ? in->label : bare, phase, "X", at, e->begin);
     put_duration(t, e->end - e->begin);
     pod_json_open_object(&t->json, "args");

@@ -48,5 +48,5 @@ pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_network *networ
 
 size_t pod_rank_memory_total(const pod_rank_memory *m)
 {
-    return m->step + m->window + m->store + m->batches + m->search + m->data;
+    return m->step + m->window + m->store + m->batches + m->search + m->data + m->samples;
 }

@@ -14,13 +14,14 @@ typedef struct pod_rank_memory { /* bytes */
     size_t batches;              /* prefetched, of the training and the evaluation loader */
     size_t search;               /* what a search keeps of its hypotheses; 0: the task has none */
     size_t data;                 /* pixels or ids of the data set in memory */
+    size_t samples;              /* what draws samples from it, such as a text's plans of pairs */
 } pod_rank_memory;
 
 /* Returns the bytes of pixels or ids that a rank keeps in memory: all of a file, or 0 if they exceed
  * --data-cache; 0 for glyphs. */
 size_t pod_rank_memory_kept(const pod_setup *s, const pod_dataset_info *stored);
 
-/* Computes the memory; n_test samples are evaluated, 0: as many as a batch has. `eval` NULL: the
+/* Computes the memory but for `samples`; n_test samples are evaluated, 0: as many as a batch has. `eval` NULL: the
  * evaluation program needs no more than `train`. Those of a search do not, on a batch of their own. */
 pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_network *network,
                                    const pod_dataset_info *stored, int64_t n_test,

@@ -48,7 +48,8 @@ static void draw(pod__trainer *t, int64_t step, const pod_batch *batch)
     }
 }
 
-/* The weights of this rank's samples, divided by their sum over the batch. */
+/* The weights of this rank's samples, divided by their sum over the batch. The all-reduce of the sum
+ * counts as one that was not hidden. */
 static pod_status divide_weights(pod__trainer *t, int64_t step, const pod_batch *batch)
 {
     const double epsilon = t->args->network->task->mean_epsilon;
@@ -58,7 +59,10 @@ static pod_status divide_weights(pod__trainer *t, int64_t step, const pod_batch 
     const float *weight = batch->field[field];
     double sum = 0;
     for (int64_t i = 0; i < n; i++) sum += (double)weight[i];
+    const pod_time begin = pod__train_now(t);
     pod_comm_sum(t->args->comm, &sum, 1);
+    pod_timeline_add(t->result->timeline, POD_LANE_COMPUTE, POD_PHASE_REDUCE, -1, begin,
+                     pod__train_now(t));
     if (!(sum > 0))
         return pod_fail(POD_E_INVALID, "%s: step %" PRId64 ": nothing in the batch is predicted",
                         t->args->setup->data, step + 1);

@@ -90,6 +90,7 @@ static pod_status compile_programs(pod__trainer *t)
     POD_TRY(pod_store_create(r->program, pod_comm_rank(a->comm), a->setup->seed, &t->store));
     r->memory = pod_rank_memory_of(a->setup, a->network, &t->data->info,
                                    t->samples[POD_SPLIT_TEST].n, r->program, t->eval_program);
+    for (int i = 0; i < POD_N_SPLITS; i++) r->memory.samples += t->samples[i].kept_bytes;
     for (int i = 0; i < pod_store_n(t->store); i++) {
         pod_role role = pod_store_variable(t->store, i)->role;
         if (role == POD_ROLE_WEIGHT || role == POD_ROLE_NORM || role == POD_ROLE_BIAS)
@@ -192,10 +193,11 @@ static pod_status open_loaders(pod__trainer *t)
                      &t->eval_feed);
 }
 
-/* A turn each, and each collective in flight beside its wait; the wait for input. */
+/* A turn each, and each collective in flight beside its wait; the wait for input, and the sum of the
+ * loss's weights. */
 static int64_t max_events(const pod_program *p)
 {
-    int64_t n = pod_program_n_turns(p) + 1;
+    int64_t n = pod_program_n_turns(p) + 2;
     for (int32_t i = 0; i < p->n_instrs; i++)
         if (p->instr[i].kind == POD_I_COLL_WAIT) n += pod_program_times(p, i);
     return n;

@@ -21,6 +21,7 @@ typedef struct pair { /* a sample before anything is cut or masked */
 
 typedef struct plan {      /* the samples of a pass */
     int64_t pass, n, used; /* used: when, by the source's count */
+    bool is_in_work;       /* a thread makes it; others wait for it, or use another one */
     pair *pair;            /* (room) */
 } plan;
 
@@ -32,6 +33,7 @@ typedef struct source {
     pod_masked_pairs how;
     int32_t n_tokens, special[POD_N_SPECIALS];
     pthread_mutex_t lock; /* of the plans: an epoch's last batches are made beside the next one's */
+    pthread_cond_t made;  /* a plan */
     int64_t n_uses;
     plan plan[N_PLANS];
 } source;
@@ -101,11 +103,12 @@ static void plan_document(const source *s, int64_t document, plan *p)
 
 /* Begins with another document in each pass, so that it is not always the same samples for which a
  * plan has no room. */
-static void make_plan(const source *s, int64_t pass, plan *p)
+static void make_plan(const source *s, plan *p)
 {
+    const int64_t pass = p->pass;
     pod_rng r = pod_rng_at(s->how.seed, (pod_place){POD_STREAM_PAIRS, 1, (uint32_t)pass, 0});
     const int64_t first = pass == 0 ? 0 : between(&r, 0, s->n_documents - 1);
-    *p = (plan){.pass = pass, .pair = p->pair};
+    p->n = 0;
     for (int64_t i = 0; i < s->n_documents; i++) plan_document(s, (first + i) % s->n_documents, p);
     if (p->n > s->room && s->room > 0) p->n = s->room;
 }
@@ -121,12 +124,28 @@ static plan *choose_plan(source *s, int64_t pass)
     return oldest;
 }
 
+/* The plan of the pass, complete. It is made without the lock, so that other threads go on with the
+ * pass before. */
+static plan *find_plan(source *s, int64_t pass)
+{
+    plan *p = choose_plan(s, pass);
+    for (; p->is_in_work; p = choose_plan(s, pass)) pthread_cond_wait(&s->made, &s->lock);
+    p->used = ++s->n_uses;
+    if (p->pass == pass) return p;
+    p->pass = pass;
+    p->is_in_work = true;
+    pthread_mutex_unlock(&s->lock);
+    make_plan(s, p);
+    pthread_mutex_lock(&s->lock);
+    p->is_in_work = false;
+    pthread_cond_broadcast(&s->made);
+    return p;
+}
+
 static pair find_pair(source *s, int64_t pass, int64_t sample)
 {
     pthread_mutex_lock(&s->lock);
-    plan *p = choose_plan(s, pass);
-    if (p->pass != pass) make_plan(s, pass, p);
-    p->used = ++s->n_uses;
+    const plan *p = find_plan(s, pass);
     const pair found = p->pair[sample % p->n];
     pthread_mutex_unlock(&s->lock);
     return found;
@@ -296,17 +315,19 @@ pod_status pod_masked_pairs_open(const pod_text_set *t, pod_split split, const p
                   .n_tokens = info->vocab->n};
     memcpy(s->special, info->vocab->special, sizeof s->special);
     plan first = {0};
-    make_plan(s, 0, &first); /* no room: it counts */
+    make_plan(s, &first); /* no room: it counts */
     s->room = first.n;
     for (int i = 0; i < N_PLANS; i++) {
         s->plan[i] = (plan){.pass = NO_PASS, .pair = POD_ARENA_NEW(a, pair, s->room)};
         if (!s->plan[i].pair) return POD_E_NOMEM;
     }
-    pthread_mutex_init(&s->lock,
-                       NULL); /* with default attributes it cannot fail, and holds nothing */
+    /* With default attributes they cannot fail, and hold nothing. */
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->made, NULL);
     *out = (pod_samples){.form = pod_masked_pairs_form(m),
                          .n = s->room,
                          .scratch_bytes = (size_t)m->seq_len * sizeof(int32_t),
+                         .kept_bytes = N_PLANS * (size_t)s->room * sizeof(pair),
                          .source = s,
                          .fill = fill,
                          .pad = pad};
