@@ -86,13 +86,21 @@ static int32_t answer_at(const shown *x, const pod_batch *b, int64_t row, int32_
     return -1;
 }
 
+/* Texts that share a row have an end each; the last one ends the row. */
+static int32_t length_of(const shown *x, const pod_batch *b, int64_t row, int field)
+{
+    const pod_field *f = &x->samples.form.field[field];
+    const int64_t parts = f->n_dims > 0 ? f->dim[0] : 1;
+    return ((const int32_t *)b->field[field])[(row + 1) * parts - 1];
+}
+
 static pod_status text_of(const shown *x, const pod_batch *b, int64_t row, int which,
                           const char **out)
 {
     const int ids = x->task->text[which].ids, lengths = x->task->text[which].lengths;
     const int64_t room = x->samples.form.field[ids].dim[0];
     const int32_t *id = (const int32_t *)b->field[ids] + row * room;
-    const int32_t length = ((const int32_t *)b->field[lengths])[row];
+    const int32_t length = length_of(x, b, row, lengths);
     char *text = NULL;
     size_t bytes;
     FILE *to = open_memstream(&text, &bytes);
