@@ -107,6 +107,8 @@ pod_status pod__jobs_read_openb(pod__jobs_list *l, const char *file, char *text)
             return pod_csv_bad(&c, "deletion_time %s is before creation_time %s", c.field[deleted],
                                c.field[created]);
         e.name = c.field[name];
+        if (!*e.name || strchr(e.name, ','))
+            return pod_csv_bad(&c, "name '%.40s': want one without a comma", e.name);
         e.line = c.line;
         e.submit = ns_of(from_s);
         e.run = ns_of(until_s - from_s);

@@ -160,6 +160,8 @@ static void refused(void)
         {"philly", "timestamp,duration,num_gpus,cluster\n2017-10-09 10:00:00x,1,1,a\n", "no time"},
         {"philly", "timestamp,duration,num_gpus,cluster\n2017-13-09 10:00:00,1,1,a\n", "no time"},
         {"philly", "timestamp,duration,num_gpus,cluster\n2017-10-09 10:00:00,-1,1,a\n", "f:2: dur"},
+        {"openb", "name,num_gpu,creation_time,deletion_time\n,8,1,2\n", "f:2: name '': want one"},
+        {"openb", "name,num_gpu,creation_time,deletion_time\n\"a,b\",8,1,2\n", "f:2: name 'a,b'"},
         {"openb", "name,num_gpu,creation_time\n", "f:1: column 'deletion_time' is missing"},
         {"openb", "name,num_gpu,creation_time,deletion_time\np,1,9,5\n", "f:2: deletion_time 5 is"},
         {"swf", "1 2 3\n", "f:1: 3 numbers, want the 18 of SWF"},
