@@ -43,6 +43,16 @@ json target.json 'j["start_up_s"] == 0 and j["from_start_s"] == j["time_to_targe
 "$minipod" "${target[@]}" --machine multipod >out 2>err || fail "to target: $(cat err)"
 json target.json 'j["start_up_s"] == 493'
 
+# A price, of a million samples or of the whole training; 3 M sequences on 16 chips of TPU v3 cost less than $32.
+bert=(simulate --preset bert-v0.7-tpu-v3-32 --price 2 --json price.json)
+"$minipod" "${bert[@]}" >out 2>err || fail "price: $(cat err)"
+json price.json 'abs(j["price"] - 16 * 2 * 1e6 / j["samples_per_s"] / 3600) < 1e-6 and 3 * j["price"] < 32'
+json price.json '3e6 / j["samples_per_s"] < 3600 and j["weights_sum_s"] > 0'
+"$minipod" "${bert[@]}" --to-target --start-up 60 >out 2>err || fail "price to target: $(cat err)"
+json price.json 'j["samples"] == 2550000 and abs(j["price"] - 16 * 2 * j["from_start_s"] / 3600) < 1e-6'
+"$minipod" "${target[@]}" --machine tpu-v3 >out 2>err || fail "to target: $(cat err)"
+json target.json 'j["price"] is None'
+
 "${scale[@]}" --json all.json >out 2>err || fail "scale: $(cat err)"
 json all.json 'j["schema"] == "minipod.scale" and j["machine"] == "tpu-v3" and j["scaling"] == "strong"'
 json all.json '[(p["mesh"], p["ranks"], p["clock"]) for p in j["rows"]] == [("2x1x1", 2, "virtual"), ("2x2x2", 8, "virtual")]'
