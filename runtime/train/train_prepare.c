@@ -14,9 +14,8 @@ static void tell_too_long(const pod__trainer *t)
     if (s->n_too_long > 0)
         pod_log_say(t->args->log, POD_LOG_WARNING,
                     "%s: %" PRId64 " of %" PRId64
-                    " training samples are longer than --seq-len %" PRId64 ", and are not used",
-                    t->args->setup->data, s->n_too_long, s->n + s->n_too_long,
-                    t->args->setup->seq_len);
+                    " training pairs are longer than --seq-len %" PRId64 ", and are not used",
+                    t->args->setup->data, s->n_too_long, s->n_pairs, t->args->setup->seq_len);
 }
 
 static pod_status open_data(pod__trainer *t)

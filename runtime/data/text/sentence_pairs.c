@@ -212,6 +212,7 @@ pod_status pod_sentence_pairs_open(const pod_text_set *t, pod_split split, int64
     if (split == POD_SPLIT_TRAIN) POD_TRY(pack(s, info, a, &n, &n_too_long));
     *out = (pod_samples){.form = pod_sentence_pairs_form(seq_len, n_parts),
                          .n = n,
+                         .n_pairs = info->n_rows[split],
                          .n_too_long = n_too_long,
                          .source = s,
                          .fill = fill,

@@ -8,7 +8,7 @@ bleu_score=$2
 
 made=(--precision f32 --dropout 0 --optimizer adamw --lr 2e-3 --warmup-steps 20 --lr-schedule constant --progress off)
 pairs=(--model transformer-tiny --data cipher:6:4000+60 --seq-len 8 "${made[@]}")
-small=(--model transformer-tiny --data cipher:6:120+10 --seq-len 8 --batch 16 --beam 2 --optimizer adamw
+small=(--model transformer-tiny --data cipher:6:120+10 --seq-len 24 --pack 4 --batch 16 --beam 2 --optimizer adamw
     --lr-schedule constant --progress off)
 text=(--model gpt-mini --data phrases:20:30+8 --seq-len 12 --batch 16 "${made[@]}")
 
@@ -40,9 +40,10 @@ awk -v a="${want%% *}" -v b="$(value eval1.json bleu)" \
 "$minipod" train "${small[@]}" --steps 8 --eval-every 0 --out whole >out 2>err || fail "whole: $(cat err)"
 "$minipod" train "${small[@]}" --steps 3 --eval-every 0 --out half >out 2>err || fail "half: $(cat err)"
 "$minipod" train "${small[@]}" --steps 8 --eval-every 0 --resume half --out rest >out 2>err || fail "rest: $(cat err)"
+grep -q '^  tokens/s  .*without padding, which is [0-9]\.[0-9] % of 48 a sequence$' out || fail "packed: $(grep tokens out)"
 grep -q 'warning' err && fail "a warning: $(cat err)"
 "$minipod" train "${small[@]}" --seq-len 6 --steps 1 --eval-every 0 >out 2>err || fail "long ones: $(cat err)"
-grep -q 'of 120 training samples are longer than --seq-len 6, and are not used' err || fail "long ones: $(cat err)"
+grep -q 'of 120 training pairs are longer than --seq-len 6, and are not used' err || fail "long ones: $(cat err)"
 [ "$(value whole/run.json weights_hash)" = "$(value rest/run.json weights_hash)" ] || fail "a resume has other weights"
 
 # Better is down: the target is reached from above, and the best is the lowest.

@@ -15,7 +15,7 @@
 #include "tests/harness/check.h"
 #include "tests/harness/harness.h"
 
-enum { BATCH = 16, SEQ = 8, HIDDEN = 16, STEPS = 20, MAX_RANKS = 8, MAX_INPUTS = 16 };
+enum { BATCH = 16, SEQ = 16, HIDDEN = 16, STEPS = 20, MAX_RANKS = 8, MAX_INPUTS = 16 };
 
 /* ---- networks -------------------------------------------------------------------------------- */
 
@@ -34,7 +34,11 @@ static pod_network_out attend(pod_graph *g, const pod_network_in *in, bool is_pa
     const pod_value x = pod_embed_rows(g, in->field[read], table, POD_F32);
     const pod_value y = pod_embed_rows(g, in->field[seen], table, POD_F32);
     const pod_attention_attr attr = {.n_heads = 2, .causal = !is_pairs};
-    const pod_value told = pod_attention(g, x, y, y, lengths, (pod_value){0}, attr);
+    const bool is_packed = pod_graph_type(g, lengths)->shape.n_dims > 1;
+    const pod_value told =
+        is_packed ? pod_attention_packed(g, x, y, y, in->field[POD_PAIRS_TARGET_LENGTHS], lengths,
+                                         (pod_value){0}, attr)
+                  : pod_attention(g, x, y, y, lengths, (pod_value){0}, attr);
     return (pod_network_out){.hidden = pod_layer_norm(g, pod_add(g, x, told), 1e-6f),
                              .table = table};
 }
@@ -69,6 +73,7 @@ typedef struct run {
     const pod_network *net;
     const pod_text_set *text;
     pod_samples samples;
+    int64_t n_parts; /* of a sample of pairs */
     bool train;
     const char *mesh;
     int accumulate;
@@ -88,6 +93,7 @@ static void compile(run *r)
     pod_setup s = {.batch = BATCH,
                    .precision = POD_F32,
                    .seq_len = SEQ,
+                   .pack = r->n_parts,
                    .label_smoothing = -1,
                    .optim = pod_optim_find("adamw"),
                    .hparams = {.beta1 = 0.9f, .beta2 = 0.99f, .epsilon = 1e-3f},
@@ -179,7 +185,7 @@ static void check_meshes(run *r)
 
 static void text_is_the_same_on_any_mesh(void)
 {
-    pod_phrases_options o = {20, {2, 2}};
+    pod_phrases_options o = {20, {4, 2}};
     const pod_network net = {.name = "text", .task = &pod_task_language_model, .build = build_text};
     pod_text_set *t;
     run r = {.net = &net};
@@ -191,7 +197,8 @@ static void text_is_the_same_on_any_mesh(void)
     pod_text_set_close(t);
 }
 
-static void pairs_are_the_same_on_any_mesh(void)
+/* Each alone in a sample, or two together. */
+static void pairs_on_meshes(int64_t n_parts)
 {
     pod_cipher_options o = {10, {40, 4}};
     const pod_network net = {.name = "pairs", .task = &pod_task_translate, .build = build_pairs};
@@ -199,9 +206,17 @@ static void pairs_are_the_same_on_any_mesh(void)
     run r = {.net = &net};
     POD_NEED_OK(pod_cipher_open(&o, 3, NULL, &t));
     r.text = t;
-    POD_NEED_OK(pod_sentence_pairs_open(t, POD_SPLIT_TRAIN, SEQ, 1, pod_test_arena(), &r.samples));
+    POD_NEED_OK(
+        pod_sentence_pairs_open(t, POD_SPLIT_TRAIN, SEQ, n_parts, pod_test_arena(), &r.samples));
+    r.n_parts = n_parts;
     check_meshes(&r);
     pod_text_set_close(t);
+}
+
+static void pairs_are_the_same_on_any_mesh(void)
+{
+    pairs_on_meshes(1);
+    pairs_on_meshes(2);
 }
 
 /* ---- perplexity ------------------------------------------------------------------------------ */
