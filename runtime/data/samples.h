@@ -30,7 +30,8 @@ typedef struct pod_samples pod_samples;
 struct pod_samples {
     pod_form form;
     int64_t n;
-    int64_t n_pairs, n_too_long; /* of a text of pairs: how many there are; without room in a sample */
+    int64_t n_pairs,
+        n_too_long; /* of a text of pairs: how many there are; without room in a sample */
     size_t scratch_bytes;
     size_t kept_bytes; /* of the source, beside the data set */
     void *source;      /* of fill and pad */

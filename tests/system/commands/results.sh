@@ -195,7 +195,6 @@ full() {
 if [ -w /dev/full ]; then
     full "${simulate[@]:1}"
     full scale --machine tpu-v3 --meshes 1x1,2x2 --model mlp --batch 64
-    full simulate --validate
     full explain machine --machine tpu-v3
     full explain schedule --mesh 4x4
     full "${coll[@]:1}"
@@ -219,14 +218,12 @@ if [ -w /dev/full ]; then
     }
     full_file csv "${simulate[@]:1}"
     full_file csv scale --machine tpu-v3 --meshes 1x1,2x2 --model mlp --batch 64
-    full_file csv simulate --validate --quiet
     full_file csv "${coll[@]:1}"
     full_file csv "${kernels[@]:1}"
     full_file csv eval --model mlp --data glyphs:8x8x1:60+30 --batch 12 --resume run
     full_file csv goodput run
     full_file json "${train[@]}"
     full_file json "${coll[@]:1}"
-    full_file json simulate --validate --quiet
     full_file json data info glyphs:8x8x1:60+30
     full_file csv simulate --job step=1,bytes=1G,seeds=2 --nodes 4 --mtbf 1000
     full_file autotune "${coll[@]:1:5}" -n 2 -b 1K -e 1K

@@ -81,7 +81,10 @@ says '^  allreduce by +torus2d ' "${pod[@]}" --algo 'direct;torus2d'
 [ ! -s err ] || fail "a rule that another follows is warned of: $(cat err)"
 
 # ---- each row of --validate is what its command line simulates, to the picosecond
-says 'all hold' simulate --validate --csv validate.csv
+says 'all hold' simulate --validate --csv validate.csv --json validate.json
+[ "$(grep -c '"step_s": 0\.[0-9]*' validate.json)" -eq "$(grep -vc -e '^#' -e '^model,' validate.csv)" ] ||
+    fail "validate.json and validate.csv have not the same rows"
+grep -q '"all_hold": true' validate.json || fail "validate.json: $(head -12 validate.json)"
 grep -E '^# +[0-9.]+ ms: minipod simulate ' out >commands
 [ "$(wc -l <commands)" -eq "$(grep -c -E '^  [A-Z]' out)" ] || fail "not a command for each row: $(cat out)"
 cmp -s commands <(grep -E '^# +[0-9.]+ ms: minipod simulate ' validate.csv) || fail "the CSV has other commands"
