@@ -176,9 +176,6 @@ pod_status pod_comm_open(pod_comm **out)
     int is_running;
     MPI_Initialized(&is_running);
     if (!is_running) {
-        /* Open MPI 4 starts a daemon beside a program without mpirun, for ranks that it might spawn:
-         * some 0.3 s a start. */
-        setenv("OMPI_MCA_ess_singleton_isolated", "1", false);
         int provided;
         MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
         if (provided < MPI_THREAD_FUNNELED) {

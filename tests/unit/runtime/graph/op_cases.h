@@ -34,6 +34,10 @@ static inline uint32_t op_target_cpu(int target)
 
 /* A test of op_fused.c, run beside those of test_op_values.c, which ask what ops were run. */
 void op_fused_agree_with_plain(void);
+/* Tests of op_sequences.c. */
+void op_sinusoids_are_of_positions(void);
+void op_parts_have_positions(void);
+void op_some_are_left_out(void);
 
 /* Inputs of these dimensions: F32(g, "x", 4, 3), INTS(g, POD_U8, 4). */
 static inline pod_value op_input(pod_graph *g, const char *name, pod_dtype t, int n_dims,
