@@ -13,8 +13,6 @@
 static const double HOUR_S = 3600, MAX_COST_S = 1e6, MAX_RUN_S = 1e9;
 static const pod_stamp SECOND = 1000000000;
 
-static pod_stamp ns_of(double seconds) { return (pod_stamp)llround(seconds * NS); }
-
 /* ---- settings -------------------------------------------------------------------------------- */
 
 /* The keys of simulate --job that are not of its own single job. */
@@ -110,13 +108,13 @@ static pod_status set_saves(const pod_fleet_study *s, const pod_fleet_entry *e,
     if (c.save_s > MAX_COST_S || c.write_s > MAX_COST_S || c.restore_s > MAX_COST_S)
         return pod_fail(POD_E_INVALID, "%s: a checkpoint of %.3g bytes takes more than %.0g s",
                         pod_fleet_name_of(s, e, name), bytes, MAX_COST_S);
-    p->detect = ns_of(s->keys.detect_s);
-    p->launch = ns_of(s->keys.launch_s);
-    p->init = ns_of(c.init_s);
-    p->build = ns_of(c.compile_s);
-    p->save = ns_of(c.save_s);
-    p->write = ns_of(c.write_s);
-    p->restore = ns_of(c.restore_s);
+    p->detect = pod_stamp_of(s->keys.detect_s);
+    p->launch = pod_stamp_of(s->keys.launch_s);
+    p->init = pod_stamp_of(c.init_s);
+    p->build = pod_stamp_of(c.compile_s);
+    p->save = pod_stamp_of(c.save_s);
+    p->write = pod_stamp_of(c.write_s);
+    p->restore = pod_stamp_of(c.restore_s);
     double interval_s = s->interval_s;
     const double mtbf_s = pod_fleet_host_mtbf_s(&s->faults, t);
     if (interval_s <= 0 && mtbf_s > 0)
@@ -152,7 +150,7 @@ static pod_status of_model(const pod_fleet_study *s, const pod_fleet_entry *e,
     pod_job_sim_plan *p = &b->plan;
     p->n_steps =
         e->n_steps > 0 ? e->n_steps : pod_max(1, pod_job_steps((double)e->run / NS, base.step_s));
-    p->step = ns_of(step.step_s);
+    p->step = pod_stamp_of(step.step_s);
     if ((double)p->n_steps * step.step_s > MAX_RUN_S)
         return bad(s, e, "its steps take more than 1e9 s");
     b->ideal_share = step.ideal_s / step.step_s;

@@ -1,5 +1,4 @@
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "bench/fleet/fleet.h"
@@ -8,11 +7,8 @@
 #include "runtime/core/words.h"
 #include "runtime/fleet/jobs/mix.h"
 
-#define NS 1e9
 static const double HOUR_S = 3600, DAY_S = 86400;
 enum { WORD_BYTES = 80, MAX_PODS = 1024 };
-
-static pod_stamp ns_of(double seconds) { return (pod_stamp)llround(seconds * NS); }
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 
@@ -78,10 +74,10 @@ static pod_status read_policy(pod_fleet_study *s)
     p->backfill = (pod_backfill)pod_backfill_find(pod_config_text(c, POD_OPT_BACKFILL));
     p->placement = pod_placement_find(pod_config_text(c, POD_OPT_PLACE));
     p->preempts = pod_config_bool(c, POD_OPT_PREEMPT);
-    p->grace = ns_of(pod_config_double(c, POD_OPT_GRACE) * HOUR_S);
+    p->grace = pod_stamp_of(pod_config_double(c, POD_OPT_GRACE) * HOUR_S);
     POD_TRY(read_protection(s));
     p->moves = pod_config_bool(c, POD_OPT_DEFRAG);
-    p->moves_after = ns_of(pod_config_double(c, POD_OPT_DEFRAG_AFTER) * HOUR_S);
+    p->moves_after = pod_stamp_of(pod_config_double(c, POD_OPT_DEFRAG_AFTER) * HOUR_S);
     p->move_margin = pod_config_double(c, POD_OPT_DEFRAG_MARGIN);
     p->resizes = pod_config_bool(c, POD_OPT_ELASTIC);
     if (p->resizes && p->backfill == POD_BACKFILL_conservative)
@@ -272,8 +268,8 @@ pod_status pod_fleet_study_of(const pod_fleet_case *x, pod_arena *a, pod_fleet_s
     *out = (pod_fleet_study){.config = c,
                              .steps = x->steps,
                              .jobs_path = pod_config_text(c, POD_OPT_JOBS),
-                             .horizon = ns_of(pod_config_double(c, POD_OPT_DAYS) * DAY_S),
-                             .warm_up = ns_of(pod_config_double(c, POD_OPT_WARM_UP) * DAY_S),
+                             .horizon = pod_stamp_of(pod_config_double(c, POD_OPT_DAYS) * DAY_S),
+                             .warm_up = pod_stamp_of(pod_config_double(c, POD_OPT_WARM_UP) * DAY_S),
                              .seed = x->seed,
                              .load = pod_config_double(c, POD_OPT_LOAD)};
     if (out->warm_up >= out->horizon)

@@ -20,7 +20,7 @@ typedef struct pod_validation {
     int n;
 } pod_validation;
 
-static const char pod_in_faults[] = "trace-infinitehbd";
+extern const char pod_in_faults[]; /* the folder of InfiniteHBD's trace */
 
 void pod_validation_add(pod_validation *v, const char *what, const char *unit, double published,
                         double tolerance, double predicted, const char *source);

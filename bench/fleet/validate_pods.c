@@ -5,6 +5,8 @@
 #include "runtime/core/file.h"
 #include "runtime/fleet/availability.h"
 
+const char pod_in_faults[] = "trace-infinitehbd";
+
 typedef struct figure {
     const char *what, *unit;
     double published, tolerance, predicted;

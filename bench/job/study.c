@@ -12,8 +12,6 @@ static const double HOUR_S = 3600, DAY_S = 86400, NS = 1e-9, MAX_FAILURES = 1e7;
 static const pod_stamp LONGEST = INT64_MAX / 4;
 enum { WORTH = 10 }; /* a job is given up after so many times what it takes without failures */
 
-static pod_stamp ns_of(double seconds) { return (pod_stamp)llround(seconds / NS); }
-
 /* ---- the jobs -------------------------------------------------------------------------------- */
 
 double pod_job_study_start_s(const pod_job_study *s, const pod_job_point *x)
@@ -51,15 +49,15 @@ static pod_job_sim_plan plan_of(const pod_job_study *s, const pod_job_point *x, 
     const pod_stamp limit = limit_ns < (double)LONGEST ? (pod_stamp)limit_ns : LONGEST;
     return (pod_job_sim_plan){.n_steps = x->n_steps,
                               .every = every,
-                              .step = ns_of(x->step_s),
-                              .save = ns_of(x->save_s),
-                              .write = ns_of(x->write_s),
-                              .detect = ns_of(s->keys.detect_s),
-                              .launch = ns_of(s->keys.launch_s),
-                              .init = ns_of(x->init_s),
-                              .build = ns_of(x->compile_s),
-                              .restore = ns_of(x->restore_s),
-                              .watchdog = s->watchdog_s > 0 ? ns_of(s->watchdog_s) : limit,
+                              .step = pod_stamp_of(x->step_s),
+                              .save = pod_stamp_of(x->save_s),
+                              .write = pod_stamp_of(x->write_s),
+                              .detect = pod_stamp_of(s->keys.detect_s),
+                              .launch = pod_stamp_of(s->keys.launch_s),
+                              .init = pod_stamp_of(x->init_s),
+                              .build = pod_stamp_of(x->compile_s),
+                              .restore = pod_stamp_of(x->restore_s),
+                              .watchdog = s->watchdog_s > 0 ? pod_stamp_of(s->watchdog_s) : limit,
                               .limit = limit,
                               .fault = s->fault,
                               .n_faults = s->n_faults};
@@ -237,8 +235,9 @@ static pod_status create_nodes(const pod_job_study *s, const pod_job_point *x, p
                         pod_job_keys_has(&s->keys, POD_JOB_KEY_trace_nodes)
                             ? ""
                             : "; with those that had no fault: --job trace-nodes=");
-    const pod_stamp start =
-        pod_job_keys_has(&s->keys, POD_JOB_KEY_start_day) ? ns_of(s->keys.start_day * DAY_S) : -1;
+    const pod_stamp start = pod_job_keys_has(&s->keys, POD_JOB_KEY_start_day)
+                                ? pod_stamp_of(s->keys.start_day * DAY_S)
+                                : -1;
     return pod_nodes_replay(&s->trace, s->trace_nodes, start, n, x->n_nodes, out);
 }
 

@@ -7,6 +7,7 @@
 #ifndef MINIPOD_RUNTIME_CORE_CLOCK_H
 #define MINIPOD_RUNTIME_CORE_CLOCK_H
 
+#include <math.h>
 #include <stdint.h>
 
 typedef int64_t pod_time;  /* picoseconds since a clock's start */
@@ -22,6 +23,7 @@ pod_time pod_clock_now(const pod_clock *c);    /* monotonic */
 pod_stamp pod_clock_stamp(const pod_clock *c); /* monotonic */
 
 static inline double pod_time_seconds(pod_time t) { return (double)t * 1e-12; }
+static inline pod_stamp pod_stamp_of(double seconds) { return (pod_stamp)llround(seconds * 1e9); }
 static inline double pod_stamp_seconds(pod_stamp t) { return (double)t * 1e-9; }
 
 #endif

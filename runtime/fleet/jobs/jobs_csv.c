@@ -80,8 +80,6 @@ static pod_status find_columns(const pod_csv *c, columns *out)
     return POD_OK;
 }
 
-static pod_stamp ns_of(double seconds) { return (pod_stamp)llround(seconds * 1e9); }
-
 /* Its chips follow from its shape, if it has one. */
 static pod_status read_size(const pod_csv *c, const columns *k, pod_fleet_entry *e)
 {
@@ -130,7 +128,7 @@ static pod_status read_simulated(const pod_csv *c, const columns *k, pod_fleet_e
     if (!pod_csv_has(c, k->duration))
         return pod_csv_bad(c, "job '%.80s' has neither steps nor duration_s", e->name);
     POD_TRY(pod_csv_double(c, k->duration, 1e-9, MAX_SECONDS, &run_s));
-    e->run = ns_of(run_s);
+    e->run = pod_stamp_of(run_s);
     return POD_OK;
 }
 
@@ -143,7 +141,7 @@ static pod_status read_run(const pod_csv *c, const columns *k, pod_fleet_entry *
         return pod_csv_bad(c, "job '%.80s' has neither steps and step_s nor duration_s", e->name);
     if (!has_steps) {
         POD_TRY(pod_csv_double(c, k->duration, 1e-9, MAX_SECONDS, &run_s));
-        e->run = ns_of(run_s);
+        e->run = pod_stamp_of(run_s);
         return POD_OK;
     }
     POD_TRY(pod_csv_int(c, k->steps, 1, INT64_C(1000000000000), &e->n_steps));
@@ -151,7 +149,7 @@ static pod_status read_run(const pod_csv *c, const columns *k, pod_fleet_entry *
     if ((double)e->n_steps * step_s > MAX_SECONDS)
         return pod_csv_bad(c, "job '%.80s' trains for %g s, more than %g", e->name,
                            (double)e->n_steps * step_s, MAX_SECONDS);
-    e->run = e->n_steps * ns_of(step_s);
+    e->run = e->n_steps * pod_stamp_of(step_s);
     if (!pod_csv_has(c, k->ideal)) return POD_OK;
     double ideal_s;
     POD_TRY(pod_csv_double(c, k->ideal, 0, step_s, &ideal_s));
@@ -169,7 +167,7 @@ static pod_status read_rest(const pod_csv *c, const columns *k, pod_fleet_entry 
     if (pod_csv_has(c, k->estimate)) {
         double estimate_s;
         POD_TRY(pod_csv_double(c, k->estimate, 1e-9, MAX_SECONDS, &estimate_s));
-        e->estimate = ns_of(estimate_s);
+        e->estimate = pod_stamp_of(estimate_s);
     }
     if (pod_csv_has(c, k->min_chips))
         POD_TRY(pod_csv_int(c, k->min_chips, 1, e->chips, &e->min_chips));
@@ -201,7 +199,7 @@ pod_status pod__jobs_read_csv(pod__jobs_list *l, const char *file, char *text)
             return pod_csv_bad(&c, "job '%.80s' has a comma in its name", e.name);
         POD_TRY(pod_csv_double(&c, k.submit, 0, MAX_SECONDS, &submit_s));
         POD_TRY(read_size(&c, &k, &e));
-        e.submit = ns_of(submit_s);
+        e.submit = pod_stamp_of(submit_s);
         if (e.submit < last)
             return pod_csv_bad(&c, "submit_s %s goes back: jobs stand in the order of submission",
                                c.field[k.submit]);

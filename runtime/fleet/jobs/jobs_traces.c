@@ -12,8 +12,6 @@
 enum { MAX_GPUS = 1 << 20 };
 #define MAX_SECONDS 1e10
 
-static pod_stamp ns_of(double seconds) { return (pod_stamp)llround(seconds * 1e9); }
-
 static pod_status name_line(pod__jobs_list *l, const char *format, int line, pod_fleet_entry *e)
 {
     e->line = line;
@@ -71,7 +69,7 @@ pod_status pod__jobs_read_philly(pod__jobs_list *l, const char *file, char *text
         POD_TRY(read_date(&c, time, &e.submit));
         POD_TRY(pod_csv_double(&c, duration, 0, MAX_SECONDS, &run_s));
         POD_TRY(pod_csv_int(&c, gpus, 0, MAX_GPUS, &e.chips));
-        e.run = ns_of(fmax(1, floor(run_s)));
+        e.run = pod_stamp_of(fmax(1, floor(run_s)));
         e.group = c.field[cluster];
         POD_TRY(name_line(l, "philly", c.line, &e));
         if (e.chips == 0)
@@ -110,8 +108,8 @@ pod_status pod__jobs_read_openb(pod__jobs_list *l, const char *file, char *text)
         if (!*e.name || strchr(e.name, ','))
             return pod_csv_bad(&c, "name '%.40s': want one without a comma", e.name);
         e.line = c.line;
-        e.submit = ns_of(from_s);
-        e.run = ns_of(until_s - from_s);
+        e.submit = pod_stamp_of(from_s);
+        e.run = pod_stamp_of(until_s - from_s);
         if (pod_csv_has(&c, phase)) e.outcome = c.field[phase];
         if (e.chips == 0 || e.run == 0)
             l->n_skipped++;
@@ -164,11 +162,11 @@ static pod_status read_swf_line(pod__jobs_list *l, const char *file, int number,
         return POD_OK;
     }
     POD_TRY(name_line(l, "swf", number, &e));
-    e.submit = ns_of(value[SWF_SUBMIT]);
-    e.run = ns_of(value[SWF_RUN]);
+    e.submit = pod_stamp_of(value[SWF_SUBMIT]);
+    e.run = pod_stamp_of(value[SWF_RUN]);
     e.chips = (int64_t)chips;
     e.outcome = swf_outcome(value[SWF_STATUS]);
-    e.estimate = value[SWF_TIME] > 0 ? ns_of(fmin(value[SWF_TIME], 9e9)) : 0;
+    e.estimate = value[SWF_TIME] > 0 ? pod_stamp_of(fmin(value[SWF_TIME], 9e9)) : 0;
     return pod__jobs_add(l, &e);
 }
 

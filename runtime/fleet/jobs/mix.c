@@ -183,7 +183,7 @@ static pod_status draw_job(const pod_mix_class *c, const pod_mix_site *s, int at
                          .phase = c->phase,
                          .outcome = "",
                          .line = c->line,
-                         .submit = (pod_stamp)llround(submit_s * 1e9),
+                         .submit = pod_stamp_of(submit_s),
                          .chips = c->chips,
                          .priority = c->priority,
                          .n_steps = (int64_t)fmin(fmax(steps, 1), 1e9 / c->step_s),
@@ -191,7 +191,7 @@ static pod_status draw_job(const pod_mix_class *c, const pod_mix_site *s, int at
                          .bytes = c->bytes,
                          .min_chips = c->min_chips,
                          .batch = c->batch};
-    e.run = e.n_steps * (pod_stamp)llround(c->step_s * 1e9);
+    e.run = e.n_steps * pod_stamp_of(c->step_s);
     if (c->batch > 0) e.n_steps = 0; /* they follow from `run` and the step */
     e.name = pod_arena_text(l->arena, "%s-%d", s->machine, at);
     return e.name ? pod__jobs_add(l, &e) : POD_E_NOMEM;

@@ -36,11 +36,6 @@ static int contact(const pod__grid *g, const pod__spot *s)
     return n;
 }
 
-static int surface(const pod_box *b)
-{
-    return b->extent[0] * b->extent[1] + b->extent[1] * b->extent[2] + b->extent[2] * b->extent[0];
-}
-
 /* The best spot of a box in the loaded pod; what it touches, or -1. */
 static int choose_spot(const pod__grid *g, const pod_box *box, pod__spot *out)
 {
@@ -64,14 +59,14 @@ bool pod__choose_best(pod__choice *c)
         if (!pod__choice_load(c, pod)) continue;
         for (int b = 0; b < c->n_boxes; b++) {
             pod__spot s;
-            if (most >= 0 && surface(&c->box[b]) > least_surface) break;
+            if (most >= 0 && pod_box_surface(&c->box[b]) > least_surface) break;
             const int n = choose_spot(c->grid, &c->box[b], &s);
-            const bool is_smaller = most >= 0 && surface(&c->box[b]) < least_surface;
+            const bool is_smaller = most >= 0 && pod_box_surface(&c->box[b]) < least_surface;
             if (n < 0) continue;
             if (!is_smaller && (n < most || (n == most && b >= best))) continue;
             most = n;
             best = b;
-            least_surface = surface(&c->box[b]);
+            least_surface = pod_box_surface(&c->box[b]);
             c->spot = s;
             c->pod = pod;
         }

@@ -113,12 +113,6 @@ pod_status pod_topology_parse(const char *text, pod_topology *out)
     return POD_OK;
 }
 
-static int surface(const pod_box *b)
-{
-    const int x = b->extent[0], y = b->extent[1], z = b->extent[2];
-    return x * y + y * z + z * x;
-}
-
 int pod_topology_boxes(const pod_topology *t, int n_cells, pod_box box[], int room)
 {
     int n = 0;
@@ -128,7 +122,7 @@ int pod_topology_boxes(const pod_topology *t, int n_cells, pod_box box[], int ro
             if (x < 1 || x > t->extent[0] || x * y * z != n_cells) continue;
             const pod_box b = {{x, y, z}};
             int at = n < room ? n++ : room;
-            for (; at > 0 && surface(&box[at - 1]) > surface(&b); at--)
+            for (; at > 0 && pod_box_surface(&box[at - 1]) > pod_box_surface(&b); at--)
                 if (at < room) box[at] = box[at - 1];
             if (at < room) box[at] = b;
         }
@@ -199,7 +193,7 @@ int pod_topology_cells_of(const pod_topology *t, const pod_slice_shape *s)
     int64_t chips = 1;
     bool is_of_cubes = t->kind == POD_TOPOLOGY_CUBES;
     for (int d = 0; d < POD_TOPOLOGY_DIMS; d++) {
-        chips *= s->extent[d]; /* 2^16 each */
+        chips *= s->extent[d]; /* at most 2^24 in all: jobs_csv.c */
         is_of_cubes = is_of_cubes && s->extent[d] % CUBE_SIDE == 0;
     }
     if (!has_boxes(t) || chips % t->chips_per_cell != 0 || chips > pod_topology_chips(t)) return 0;

@@ -42,7 +42,7 @@ static inline int64_t pod_topology_chips(const pod_topology *t)
     return (int64_t)t->n_cells * t->chips_per_cell;
 }
 
-/* Links that begin at a host, one a chip and dimension; other pods have none. */
+/* Links that begin at a host: one per chip and dimension of the torus; other pods have none. */
 static inline int pod_topology_host_links(const pod_topology *t)
 {
     const bool is_flat = t->kind == POD_TOPOLOGY_GRID && t->extent[2] == 1;
@@ -50,8 +50,8 @@ static inline int pod_topology_host_links(const pod_topology *t)
     return has_any ? t->chips_per_cell * (is_flat ? 2 : 3) : 0;
 }
 
-/* What a picture shows side by side: the cubes or nodes of a pod, the lines of hosts along x of a grid, or
- * a pool as a whole. */
+/* What a picture shows side by side: the cubes or nodes of a pod, the lines of hosts along x of a
+ * grid, or a pool as a whole. */
 static inline int pod_topology_row_cells(const pod_topology *t)
 {
     return t->kind == POD_TOPOLOGY_GRID ? t->extent[0] : t->group_cells;
@@ -61,8 +61,15 @@ typedef struct pod_box {
     int extent[POD_TOPOLOGY_DIMS]; /* in cells */
 } pod_box;
 
-/* The boxes of so many cells within a group, the least surface first, x long before y and z on a tie;
- * at most `room`. Returns how many there are. */
+/* Returns half the surface of a box, in faces of cells. */
+static inline int pod_box_surface(const pod_box *b)
+{
+    const int x = b->extent[0], y = b->extent[1], z = b->extent[2];
+    return x * y + y * z + z * x;
+}
+
+/* The boxes of so many cells within a group, the least surface first, x long before y and z on a
+ * tie; at most `room`. Returns how many there are. */
 int pod_topology_boxes(const pod_topology *t, int n_cells, pod_box box[], int room);
 
 /* The fewest cells that a slice of so many chips can have; 0: a pod has no such slice. */
@@ -74,7 +81,8 @@ typedef struct pod_slice_shape {   /* of a slice, in any orientation */
     int extent[POD_TOPOLOGY_DIMS]; /* in chips; 0 0 0: not known, or any */
 } pod_slice_shape;
 
-/* The largest extent last, "4x4x8"; without an extent of 1 of pods of two dimensions; "" if it is not known. */
+/* The largest extent last, "4x4x8"; without an extent of 1 of pods of two dimensions; "" if it is
+ * not known. */
 const char *pod_slice_shape_print(const pod_topology *t, const pod_slice_shape *s,
                                   char text[POD_SLICE_SHAPE_BYTES]);
 static inline bool pod_slice_shape_is_known(const pod_slice_shape *s) { return s->extent[0] > 0; }
@@ -83,8 +91,8 @@ static inline bool pod_slice_shape_is_known(const pod_slice_shape *s) { return s
 int pod_topology_cells_of(const pod_topology *t, const pod_slice_shape *s);
 /* Whether the box, of cells within a group, has this shape. */
 bool pod_box_has_shape(const pod_topology *t, const pod_box *b, const pod_slice_shape *s);
-/* The shape of so many cells with the least surface: of a box within a group, or of whole cubes. False: there
- * is none. */
+/* The shape of so many cells with the least surface: of a box within a group, or of whole cubes.
+ * False: there is none. */
 bool pod_topology_shape_for(const pod_topology *t, int n_cells, pod_slice_shape *out);
 /* The shape of these cells, which are a slice: that of their box; of whole cubes as above. */
 pod_slice_shape pod_topology_shape_of(const pod_topology *t, const int cells[], int n_cells);
