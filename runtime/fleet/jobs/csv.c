@@ -140,4 +140,12 @@ pod_status pod_csv_double(const pod_csv *c, int column, double min, double max, 
     return as_format(pod_parse_double(what_of(c, column, what), c->field[column], min, max, out));
 }
 
+pod_status pod_csv_text(const pod_csv *c, int column, const char **out)
+{
+    *out = column >= 0 ? c->field[column] : "";
+    if (!strpbrk(*out, ",\"\r\n")) return POD_OK;
+    return pod_csv_bad(c, "%.60s '%.80s' has a comma, a quote or a line break", c->column[column],
+                       *out);
+}
+
 bool pod_csv_has(const pod_csv *c, int column) { return column >= 0 && *c->field[column] != '\0'; }

@@ -34,6 +34,9 @@ POD_MUST pod_status pod_csv_int(const pod_csv *c, int column, int64_t min, int64
                                 int64_t *out);
 POD_MUST pod_status pod_csv_double(const pod_csv *c, int column, double min, double max,
                                    double *out);
+/* A field that minipod writes to other CSV files as it is: E_FORMAT if it has a comma, a quote or a
+ * line break. "" for column -1. */
+POD_MUST pod_status pod_csv_text(const pod_csv *c, int column, const char **out);
 /* Whether the row has a text in that column; false for column -1. */
 bool pod_csv_has(const pod_csv *c, int column);
 

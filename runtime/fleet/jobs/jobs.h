@@ -36,8 +36,8 @@ typedef struct pod_fleet_jobs {
 } pod_fleet_jobs;
 
 /* "FILE" or "FORMAT:FILE", in the arena. E_IO; E_FORMAT naming file and line: a column that is
- * missing, a number that is none or negative, jobs out of order where the format has them in order;
- * E_INVALID for a format that there is none of. */
+ * missing, a number that is none or negative, a text with a comma, quote or line break, jobs out of
+ * order where the format has them in order; E_INVALID for a format that there is none of. */
 POD_MUST pod_status pod_fleet_jobs_read(pod_arena *a, const char *what, pod_fleet_jobs *out);
 /* The same of a text, which is changed; `name` stands for the file in messages. */
 POD_MUST pod_status pod_fleet_jobs_parse(pod_arena *a, const char *format, const char *name,

@@ -15,7 +15,9 @@
  *     estimate_s  its owner's estimate of its training time; default: exact
  *     ideal_s     of a step: what it would take at the peak, for program goodput
  *     min_chips   of an elastic job, which may run on a half, a quarter ... of its chips down to these
- *     checkpoint_bytes, model, phase, outcome */
+ *     checkpoint_bytes, model, phase, outcome
+ *
+ * The texts have no comma, quote or line break. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -173,10 +175,9 @@ static pod_status read_rest(const pod_csv *c, const columns *k, pod_fleet_entry 
         POD_TRY(pod_csv_int(c, k->min_chips, 1, e->chips, &e->min_chips));
     if (pod_csv_has(c, k->bytes)) POD_TRY(pod_csv_int(c, k->bytes, 0, INT64_C(1) << 50, &e->bytes));
     if (k->machine >= 0) e->group = c->field[k->machine];
-    if (k->model >= 0) e->model = c->field[k->model];
-    if (k->phase >= 0) e->phase = c->field[k->phase];
-    if (k->outcome >= 0) e->outcome = c->field[k->outcome];
-    return POD_OK;
+    POD_TRY(pod_csv_text(c, k->model, &e->model));
+    POD_TRY(pod_csv_text(c, k->phase, &e->phase));
+    return pod_csv_text(c, k->outcome, &e->outcome);
 }
 
 pod_status pod__jobs_read_csv(pod__jobs_list *l, const char *file, char *text)
@@ -187,16 +188,13 @@ pod_status pod__jobs_read_csv(pod__jobs_list *l, const char *file, char *text)
     POD_TRY(pod_csv_open(file, text, &c));
     POD_TRY(find_columns(&c, &k));
     for (pod_stamp last = 0;;) {
-        pod_fleet_entry e = {
-            .group = "", .model = "", .phase = "", .outcome = "", .ideal_share = (double)NAN};
+        pod_fleet_entry e = {.group = "", .ideal_share = (double)NAN};
         double submit_s;
         POD_TRY(pod_csv_next(&c, &more));
         if (!more) return POD_OK;
-        e.name = c.field[k.job];
+        POD_TRY(pod_csv_text(&c, k.job, &e.name));
         e.line = c.line;
         if (!*e.name) return pod_csv_bad(&c, "a job without a name");
-        if (strchr(e.name, ','))
-            return pod_csv_bad(&c, "job '%.80s' has a comma in its name", e.name);
         POD_TRY(pod_csv_double(&c, k.submit, 0, MAX_SECONDS, &submit_s));
         POD_TRY(read_size(&c, &k, &e));
         e.submit = pod_stamp_of(submit_s);

@@ -104,13 +104,12 @@ pod_status pod__jobs_read_openb(pod__jobs_list *l, const char *file, char *text)
         if (until_s < from_s)
             return pod_csv_bad(&c, "deletion_time %s is before creation_time %s", c.field[deleted],
                                c.field[created]);
-        e.name = c.field[name];
-        if (!*e.name || strchr(e.name, ','))
-            return pod_csv_bad(&c, "name '%.40s': want one without a comma", e.name);
+        POD_TRY(pod_csv_text(&c, name, &e.name));
+        if (!*e.name) return pod_csv_bad(&c, "a pod without a name");
         e.line = c.line;
         e.submit = pod_stamp_of(from_s);
         e.run = pod_stamp_of(until_s - from_s);
-        if (pod_csv_has(&c, phase)) e.outcome = c.field[phase];
+        POD_TRY(pod_csv_text(&c, phase, &e.outcome));
         if (e.chips == 0 || e.run == 0)
             l->n_skipped++;
         else

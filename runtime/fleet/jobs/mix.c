@@ -47,20 +47,13 @@ static pod_status find_columns(const pod_csv *c, columns *k)
     return POD_OK;
 }
 
-static const char *text_of(const pod_csv *c, int column)
-{
-    return pod_csv_has(c, column) ? c->field[column] : "";
-}
-
 static pod_status read_row(const pod_csv *c, const columns *k, pod_mix_class *out)
 {
-    pod_mix_class r = {.machine = text_of(c, k->machine),
-                       .model = text_of(c, k->model),
-                       .phase = text_of(c, k->phase),
-                       .step_s = 1,
-                       .ideal_s = (double)NAN,
-                       .line = c->line};
+    pod_mix_class r = {.step_s = 1, .ideal_s = (double)NAN, .line = c->line};
     int64_t priority = 0;
+    POD_TRY(pod_csv_text(c, k->machine, &r.machine));
+    POD_TRY(pod_csv_text(c, k->model, &r.model));
+    POD_TRY(pod_csv_text(c, k->phase, &r.phase));
     POD_TRY(pod_csv_double(c, k->share, 0, 1, &r.share));
     POD_TRY(pod_csv_int(c, k->chips, 1, 1 << 24, &r.chips));
     POD_TRY(pod_csv_double(c, k->hours, 1e-3, 1e5, &r.hours));

@@ -111,6 +111,7 @@ static void openb_and_swf(void)
 
 #define HEAD          "job,submit_s,chips,duration_s\n"
 #define HEAD_OF_SHAPE "job,submit_s,shape,chips,duration_s,min_chips\n"
+#define HEAD_OF_WORDS "job,submit_s,chips,duration_s,model,phase,outcome\n"
 #define HEAD_OF_BATCH "job,submit_s,chips,duration_s,model,batch,step_s\n"
 
 static void refused(void)
@@ -130,6 +131,12 @@ static void refused(void)
         {"csv", HEAD "a,0,4,1,\n", "f:2: 5 fields, want 4"},
         {"csv", HEAD ",0,4,1\n", "f:2: a job without a name"},
         {"csv", HEAD "\"a,b\",0,4,1\n", "f:2: job 'a,b' has a comma"},
+        {"csv", HEAD "\"a\"\"b\",0,4,1\n", "f:2: job 'a\"b' has a comma, a quote"},
+        {"csv", HEAD_OF_WORDS "a,0,4,1,,,\"cancelled, by user\"\n",
+         "f:2: outcome 'cancelled, by user' has a comma"},
+        {"csv", HEAD_OF_WORDS "a,0,4,1,\"m,n\",,\n", "f:2: model 'm,n' has a comma"},
+        {"csv", HEAD_OF_WORDS "a,0,4,1,,\"a \"\"b\"\"\",\n", "f:2: phase 'a \"b\"' has a comma"},
+        {"csv", HEAD_OF_WORDS "a,0,4,1,,a\rb,\n", "f:2: phase"},
         {"csv", HEAD "\"a,0,4,1\n", "f:2: a quote does not end"},
         {"csv", HEAD "\"a\"b,0,4,1\n", "f:2: 'b' behind a quote"},
         {"csv", HEAD "a,-1,4,1\n", "f:2: submit_s"},
@@ -160,8 +167,11 @@ static void refused(void)
         {"philly", "timestamp,duration,num_gpus,cluster\n2017-10-09 10:00:00x,1,1,a\n", "no time"},
         {"philly", "timestamp,duration,num_gpus,cluster\n2017-13-09 10:00:00,1,1,a\n", "no time"},
         {"philly", "timestamp,duration,num_gpus,cluster\n2017-10-09 10:00:00,-1,1,a\n", "f:2: dur"},
-        {"openb", "name,num_gpu,creation_time,deletion_time\n,8,1,2\n", "f:2: name '': want one"},
+        {"openb", "name,num_gpu,creation_time,deletion_time\n,8,1,2\n",
+         "f:2: a pod without a name"},
         {"openb", "name,num_gpu,creation_time,deletion_time\n\"a,b\",8,1,2\n", "f:2: name 'a,b'"},
+        {"openb", "name,num_gpu,creation_time,deletion_time,pod_phase\np,8,1,2,\"x,y\"\n",
+         "f:2: pod_phase 'x,y' has a comma"},
         {"openb", "name,num_gpu,creation_time\n", "f:1: column 'deletion_time' is missing"},
         {"openb", "name,num_gpu,creation_time,deletion_time\np,1,9,5\n", "f:2: deletion_time 5 is"},
         {"swf", "1 2 3\n", "f:1: 3 numbers, want the 18 of SWF"},

@@ -39,6 +39,8 @@ static void refused(void)
         {HEAD "1,4,0,\n", "m:2: hours"},
         {HEAD "1,4,1\n", "m:2: 3 fields, want 4"},
         {"share,chips,hours,step_s,ideal_s\n1,4,1,1,2\n", "m:2: ideal_s"},
+        {"share,chips,hours,model\n1,4,1,\"a,b\"\n", "m:2: model 'a,b' has a comma"},
+        {"share,chips,hours,phase\n1,4,1,\"a,b\"\n", "m:2: phase 'a,b' has a comma"},
         {"share,chips,hours,batch\n1,4,1,64\n", "m:2: a batch, and no model"},
         {"share,chips,hours,model,batch,step_s\n1,4,1,m,64,2\n", "m:2: a batch, from which step_s"},
     };
