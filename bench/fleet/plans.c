@@ -37,6 +37,24 @@ static pod_status check_keys(const pod_job_keys *k)
     return POD_OK;
 }
 
+/* A mean time without effect is refused: the user expects failures. */
+static pod_status check_parts(const pod_fleet_study *s)
+{
+    bool has_links = false, has_switches = false;
+    for (int i = 0; i < s->n_kinds; i++) {
+        const pod_topology *t = &s->kind[i].topology;
+        has_links |= pod_topology_host_links(t) > 0;
+        has_switches |= t->kind == POD_TOPOLOGY_CUBES;
+    }
+    if (s->faults.link_mtbf_s > 0 && !has_links)
+        return pod_fail(POD_E_INVALID, "link-mtbf: takes pods with links, of cubes or a torus or "
+                                       "mesh, and --pods has none");
+    if (s->faults.switch_mtbf_s > 0 && !has_switches)
+        return pod_fail(POD_E_INVALID, "switch-mtbf: takes pods of cubes, such as tpu-v4, and "
+                                       "--pods has none");
+    return POD_OK;
+}
+
 /* The nodes of the cluster include those that never failed, which the trace may not have. */
 static pod_status read_faults(pod_fleet_study *s, pod_arena *a)
 {
@@ -47,6 +65,7 @@ static pod_status read_faults(pod_fleet_study *s, pod_arena *a)
     s->faults.repair_s = s->keys.repair_h * HOUR_S;
     s->faults.link_mtbf_s = pod_config_double(c, POD_OPT_LINK_MTBF) * HOUR_S;
     s->faults.switch_mtbf_s = pod_config_double(c, POD_OPT_SWITCH_MTBF) * HOUR_S;
+    POD_TRY(check_parts(s));
     if (!*path && has_nodes)
         return pod_fail(POD_E_INVALID, "job: trace-nodes: --faults-from is not given");
     if (!*path) return POD_OK;

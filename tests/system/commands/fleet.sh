@@ -194,6 +194,9 @@ refuse "ask: there is no key 'houre'; did you mean hours" --jobs jobs.csv --ask 
 refuse 'ask: the job asks for 5000 chips' --jobs jobs.csv --ask 5000
 refuse 'warm-up: 60 days, but --days is 60' --jobs jobs.csv --warm-up 60
 refuse 'faults-from: has its own failures' --jobs jobs.csv --faults-from trace.json --mtbf 5
+refuse 'link-mtbf: takes pods with links' --jobs jobs.csv --pods nodes:16x8,pool:128 --link-mtbf 5
+refuse 'switch-mtbf: takes pods of cubes' --jobs jobs.csv --pods tpu-v3 --switch-mtbf 5
+"$minipod" fleet --jobs jobs.csv --pods pool:8,cubes:2 --link-mtbf 5000 --switch-mtbf 5000 >links.txt || fail "links: exit $?"
 refuse 'job: trace-nodes: --faults-from is not given' --jobs jobs.csv --job trace-nodes=5
 refuse "'weekly' is none of poisson|daily|bursty" --mix mix.csv --arrivals weekly
 refuse 'elastic: does not go with --backfill conservative' --jobs jobs.csv --elastic --backfill conservative
