@@ -218,8 +218,8 @@ typedef struct pod_scaling {
     pod_scale_point point[POD_SCALE_MAX_POINTS];
     int n;
     char machine[POD_MACHINE_TEXT_BYTES];
-    const char *
-        images; /* of real and simulated steps: --data, or the source of their size; in the arena */
+    /* of real and simulated steps: --data, or the source of their size; in the arena */
+    const char *images;
     bool has_data;     /* the images come from --data */
     char warning[256]; /* "": none */
     bool has_real;

@@ -3,8 +3,8 @@
  * the slice is a start of its own. */
 #include "runtime/fleet/fleet_state.h"
 
-static const double WORTH =
-    0.9; /* it grows if it then ends in this share of the time that is left */
+/* It grows if it then ends in this share of the time that is left. */
+static const double WORTH = 0.9;
 
 static int64_t chips_at(const pod__fleet *f, int job, int size)
 {

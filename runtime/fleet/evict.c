@@ -1,8 +1,8 @@
 /* Room for a job at the cost of running ones: whole jobs of lower priority are evicted, and others are
  * moved elsewhere, also to other pods.
  *
- * It takes the cheapest jobs until the slice fits, and then give back those that turn out not to be
- * needed, the dearest first (as Kueue does). Nothing is changed before all is known to fit. */
+ * It takes the cheapest jobs until the slice fits, and then gives back those that are not needed, the
+ * dearest first (as Kueue does). Nothing is changed before all is known to fit. */
 #include <stdlib.h>
 
 #include "kernels/base/assert.h"

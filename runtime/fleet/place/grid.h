@@ -11,8 +11,8 @@ typedef struct pod__grid { /* one pod or cube */
     int extent[POD_TOPOLOGY_DIMS];
     int span[POD_TOPOLOGY_DIMS]; /* twice the extent where boxes go round the edge */
     bool wraps;
-    int *
-        sum; /* (span z + 1, y + 1, x + 1): taken cells below; those of z, y or x = 0 are 0 from the begin */
+    /* (span z + 1, y + 1, x + 1): taken cells below; those of z, y or x = 0 are 0 from the begin */
+    int *sum;
 } pod__grid;
 
 typedef struct pod__spot { /* a box at its place */
