@@ -64,9 +64,10 @@ typedef struct pod_eval_rows { /* oldest first; rows are only appended */
     int64_t n, room;
     int n_metrics;
     pod_metric metric[POD_MAX_METRICS]; /* as read: their names alone */
+    int target_metric;                  /* index in `metric`; as read: 0 */
 } pod_eval_rows;
 
-/* Returns whether the last evaluation came after `step` steps and has a better first metric
+/* Returns whether the last evaluation came after `step` steps and is better in the target's metric
  * than all before it. */
 bool pod_eval_rows_end_best(const pod_eval_rows *evals, int64_t step);
 

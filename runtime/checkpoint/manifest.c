@@ -48,10 +48,11 @@ static double *number_of(pod_eval_row *e, int i)
 bool pod_eval_rows_end_best(const pod_eval_rows *evals, int64_t step)
 {
     const int64_t n = evals->n;
+    const int m = evals->target_metric;
     if (n == 0 || evals->row[n - 1].n_done != step) return false;
-    const double last = evals->row[n - 1].metric[0];
+    const double last = evals->row[n - 1].metric[m];
     for (int64_t i = 0; i + 1 < n; i++)
-        if (!pod_metric_is_better(&evals->metric[0], last, evals->row[i].metric[0])) return false;
+        if (!pod_metric_is_better(&evals->metric[m], last, evals->row[i].metric[m])) return false;
     return true;
 }
 

@@ -229,6 +229,7 @@ static pod_status open_records(pod__trainer *t)
     evals->row = POD_ARENA_NEW(t->result->arena, pod_eval_row, evals->room);
     evals->n_metrics = t->args->network->task->n_metrics;
     memcpy(evals->metric, t->args->network->task->metric, sizeof evals->metric);
+    evals->target_metric = t->args->setup->target_metric;
     pod_status status = pod_timeline_create(&plan, &t->result->timeline);
     if (!t->draws || !evals->row || take_weights(t) != POD_OK) status = POD_E_NOMEM;
     if (status != POD_E_NOMEM) return status;
