@@ -77,12 +77,16 @@ for page in "${pages[@]}"; do
 done
 
 n_rows=0
-while read -r published predicted error _; do
+n_predicted=0
+while read -r published predicted error row_is _; do
     n_rows=$((n_rows + 1))
-    grep -q -F "| $published | $predicted | $error % |" "$root/doc/simulation.md" ||
-        fail "doc/simulation.md: no row of $published ms published, $predicted predicted, $error %"
+    [ "$row_is" = predicted ] && n_predicted=$((n_predicted + 1))
+    grep -q -F "| $published | $predicted | $error % | $row_is |" "$root/doc/simulation.md" ||
+        fail "doc/simulation.md: no row of $published ms published, $predicted predicted, $error %, $row_is"
 done < <("$minipod" simulate --validate |
-    awk '!/^#/ {for (i = 1; i <= NF; i++) if ($i ~ /^[-+][0-9.]+$/) {print $(i - 2), $(i - 1), $i; next}}')
+    awk '!/^#/ {for (i = 1; i <= NF; i++) if ($i ~ /^[-+][0-9.]+$/) {print $(i - 2), $(i - 1), $i, $(i + 1); next}}')
+grep -q "$n_predicted runs to which no constant was fitted" "$root/README.md" ||
+    fail "README.md: not $n_predicted predicted runs"
 
 # A page that is read as nothing would pass all of the above.
 found="$n_links links, $n_files files, $n_options options, $n_shown outputs, $n_rows rows"
