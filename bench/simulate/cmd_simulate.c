@@ -274,7 +274,9 @@ static void add_price(pod_record *r, const simulation *x)
     pod_json_double(&r->json, "price", price);
     if (!isfinite(price)) return;
     pod_record_real(r, NULL, "price", "$", 2, price);
-    pod_record_note(r, x->has_target ? "from start to target" : "of a million samples");
+    pod_record_note(r, !x->has_target                ? "of a million samples"
+                       : x->target.is_start_up_known ? "from start to target"
+                                                     : "to target, without start-up");
     pod_record_note(r, ", at %g a chip and hour", pod_config_double(x->config, POD_OPT_PRICE));
 }
 

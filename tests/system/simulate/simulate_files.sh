@@ -48,7 +48,11 @@ bert=(simulate --preset bert-v0.7-tpu-v3-32 --price 2 --json price.json)
 "$minipod" "${bert[@]}" >out 2>err || fail "price: $(cat err)"
 json price.json 'abs(j["price"] - 16 * 2 * 1e6 / j["samples_per_s"] / 3600) < 1e-6 and 3 * j["price"] < 32'
 json price.json '3e6 / j["samples_per_s"] < 3600 and j["weights_sum_s"] > 0'
+"$minipod" "${bert[@]}" --to-target >out 2>err || fail "price to target: $(cat err)"
+json price.json 'j["from_start_s"] is None and abs(j["price"] - 16 * 2 * j["time_to_target_s"] / 3600) < 1e-6'
+grep -q '^  price .* to target, without start-up, at 2 a chip and hour$' out || fail "price: $(cat out)"
 "$minipod" "${bert[@]}" --to-target --start-up 60 >out 2>err || fail "price to target: $(cat err)"
+grep -q '^  price .* from start to target, at 2 a chip and hour$' out || fail "price: $(cat out)"
 json price.json 'j["samples"] == 2550000 and abs(j["price"] - 16 * 2 * j["from_start_s"] / 3600) < 1e-6'
 "$minipod" "${target[@]}" --machine tpu-v3 >out 2>err || fail "to target: $(cat err)"
 json target.json 'j["price"] is None'
