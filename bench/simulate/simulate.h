@@ -40,8 +40,8 @@ typedef struct pod_simulated { /* lives in the arena of pod_simulate */
     pod_spread steps;     /* each until the last core has ended and the next batch is ready */
     pod_input_time input; /* of one step */
     double step_s;        /* their median */
-    double
-        weights_sum_s; /* of each, of the all-reduce of the weights that the loss is a mean over */
+    /* Of each, of the all-reduce of the weights that the loss is a mean over. */
+    double weights_sum_s;
     pod_step_stats stats;         /* of the first watched core */
     pod_by_core exposed;          /* wait for reductions in a step, over all cores */
     double slowness;              /* factor on the first watched core's time, by --fault; else 1 */

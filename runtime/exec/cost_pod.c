@@ -83,7 +83,7 @@ static void add_scores(cost *c)
     }
 }
 
-/* One alone has no samples that are split, by which weights are told from them: it counts as one. */
+/* On one core nothing is split, so weights cannot be told from samples: it counts as one replica. */
 static double replicas(const cost *c)
 {
     const bool is_alone = pod_mesh_size(&c->p->mesh) == 1;

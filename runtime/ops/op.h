@@ -36,8 +36,8 @@ typedef struct pod_product {
 /* How a machine runs an op for which it has no kernel as a whole: as matmuls and sweeps, one after
  * the other, which leave scores (or logits) in memory between them. */
 typedef struct pod_unfused {
-    double
-        matrices; /* of scores, product.rows x product.cols each; 0: the op runs in one way only */
+    /* Of scores, product.rows x product.cols each; 0: the op runs in one way only. */
+    double matrices;
     double score_bytes;
     double matmuls;    /* per matrix, instead of those of `product` */
     double vector_ops; /* instead of pod_cost.vector_ops */

@@ -17,10 +17,10 @@ typedef struct pod_hparams {
     bool uncorrected;   /* LAMB, AdamW: moments are not divided by 1 - beta^t */
     unsigned spares;    /* LAMB, AdamW: POD_SPARES_ of normalizations and biases */
     float clip_norm;    /* largest norm of all gradients together; 0: any */
-    bool
-        clip_local; /* of each core's own gradients (of the mean over its samples), before the sum */
-    float rho;      /* RMSProp: decay of the mean square */
-    float epsilon;  /* in the denominator of LARS's ratio and of LAMB's, AdamW's and RMSProp's
+    /* Clips each core's own gradients (of the mean over its samples), before the sum. */
+    bool clip_local;
+    float rho;     /* RMSProp: decay of the mean square */
+    float epsilon; /* in the denominator of LARS's ratio and of LAMB's, AdamW's and RMSProp's
                            step */
 } pod_hparams;
 

@@ -65,7 +65,7 @@ static bool is_state(const pod_graph *g, pod_value v)
     return i >= 0 && pod_graph_variable(g, i)->role == POD_ROLE_STATE;
 }
 
-/* As the sum of all gradients' norms, which are scalars however gradients are dealt out. */
+/* Whether the node reads scalars only, as the sum of all norms does: sharding leaves scalars whole. */
 static bool reads_only_scalars(const pod_graph *g, const pod_node *n)
 {
     if (n->op->kind != POD_OP_RUN || n->n_in == 0) return false;

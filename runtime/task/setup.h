@@ -47,8 +47,8 @@ typedef struct pod_setup {
     int64_t steps;     /* 0: `epochs` counts */
     double eval_every; /* epochs; 0: only at the end */
     double target;     /* 0: none */
-    const char
-        *target_of;       /* "NAME=..." names the target's metric; without a name it is the first */
+    /* "NAME=..." names the target's metric; without a name it is the first. */
+    const char *target_of;
     int target_metric;    /* index in the task's metrics: pod_task_find_target sets it */
     bool reads_logits;    /* evaluation also outputs logits, for --predictions */
     const char *settings; /* all options of train as text, a line "option = value" each */

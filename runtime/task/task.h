@@ -71,7 +71,7 @@ struct pod_task {
     const char *mlperf;       /* name of the benchmark in MLPerf's log */
     const char *default_data; /* where no --data is given */
     int n_metrics;
-    pod_metric metric[POD_MAX_METRICS]; /* the first is the target's */
+    pod_metric metric[POD_MAX_METRICS]; /* the target's is the first, unless --target names one */
     /* The first metric is of translations that a search finds (runtime/search); NaN of a step. */
     bool is_searched;
     /* The programs' outputs, each summed over the batch. The first is the loss; in training it is

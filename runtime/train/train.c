@@ -35,7 +35,7 @@ double pod__train_lr_at(const pod__trainer *t, int64_t step)
     return pod_lr_at(&t->args->setup->lr, pod_schedule_place(&t->result->schedule, step));
 }
 
-/* Random numbers for what is left out of a sample in this step, whichever rank has it. */
+/* The sample's random key for dropout in this step; it does not depend on the rank. */
 static void draw(pod__trainer *t, int64_t step, const pod_batch *batch)
 {
     const int64_t n = pod_loader_local_batch(t->feed.loader);
