@@ -13,14 +13,16 @@
  * (N, heads, Sq).
  *
  * Several short sequences may be packed into one (the cumulative lengths of FlashAttention's varlen
- * functions): the queries of part r, q_ends[n][r - 1] <= i < q_ends[n][r], see the keys k_ends[n][r - 1]
- * <= j < k_ends[n][r] alone, of which causal attention counts both from 0. What is behind the last
- * part is padding, which sees no key. Ends are limited to rise within 0 .. Sq and 0 .. Sk.
+ * functions): the queries of part r, q_ends[n][r - 1] <= i < q_ends[n][r], see the keys
+ * k_ends[n][r - 1] <= j < k_ends[n][r] alone, of which causal attention counts both from 0. What is
+ * behind the last part is padding, which sees no key. Ends are limited to rise within 0 .. Sq and
+ * 0 .. Sk.
  *
  * g is dropout on the probabilities: 0 or 1 / (1 - rate). Four keys j .. j + 3, j a multiple of 4 and
  * counted from the first one of its part, take the words of Philox4x32-10 under the key (draws[n],
- * layer) and the counter (j / 4, i, h, POD_STREAM_DROPOUT); key j is kept if the upper 24 bits of its word, as a number in [0, 1), are not
- * below the rate. All sets have the same gates. With rate 0, g = 1 and draws are not read.
+ * layer) and the counter (j / 4, i, h, POD_STREAM_DROPOUT); key j is kept if the upper 24 bits of
+ * its word, as a number in [0, 1), are not below the rate. All sets have the same gates. With rate
+ * 0, g = 1 and draws are not read.
  *
  * backward computes p again, and with delta[i] = sum_d do[i][d] o[i][d]
  *

@@ -12,8 +12,8 @@
  *   gather_grad   dx[n, s] = sum of dy[n, p] over the p with place[n, p] = s, in ascending p,
  *                 rounded to t; 0 if there is none            dy (N, P, H), dx (N, S, H)
  *
- * Ids lie in [0, V) or are POD_NO_TOKEN, places lie in [0, S); another number aborts. Whoever reads them from a file refuses others
- * there (runtime/data/text/text_set.h). */
+ * Ids lie in [0, V) or are POD_NO_TOKEN, places lie in [0, S); another number aborts.
+ * Whoever reads them from a file refuses others there (runtime/data/text/text_set.h). */
 #ifndef MINIPOD_KERNELS_EMBED_EMBED_H
 #define MINIPOD_KERNELS_EMBED_EMBED_H
 

@@ -14,8 +14,8 @@
 #include "kernels/base/cpu.h"
 #include "kernels/base/dtype.h"
 
-typedef struct
-    pod_drop { /* what is left out; the draws are other numbers for each sample and step */
+/* Which elements become 0. draws differ for each sample and step. */
+typedef struct pod_drop {
     uint32_t layer;
     float rate; /* in [0, 1) */
     bool by_sample;

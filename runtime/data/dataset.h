@@ -7,8 +7,8 @@
  *   phrases[:WORDS[:N+M]]    synthetic text (phrases.h) of N training and M test documents
  *   cipher[:WORDS[:N+M]]     synthetic pairs of sentences (cipher.h), N training and M test
  *
- * An HDF5 file of text has the layout of text_set.h. A sample of images has H x W pixels of C channels, 8 bits each, and a class 0 .. n_classes - 1. All samples
- * of a set have the same size.
+ * An HDF5 file of text has the layout of text_set.h. A sample of images has H x W pixels of C
+ * channels, 8 bits each, and a class 0 .. n_classes - 1. All samples of a set have the same size.
  *
  * Layout of the file, version 1 (doc/datasets.md). minipod_dataset and what follows it are
  * attributes of the root group, all optional:

@@ -42,9 +42,9 @@ bool pod_beam_is_done(const pod_beam *b); /* all sentences */
 const int32_t *pod_beam_tokens(const pod_beam *b);
 
 /* Takes the logits of the next token, (n_sentences, width, V), and appends one to each hypothesis.
- * Writes to parent (n_sentences, width) which row each hypothesis continues: the caller makes what it
- * keeps for a row that of its parent. Allocates nothing. E_NUMERIC if logits of a sentence that is not
- * done are not finite. */
+ * Writes to parent (n_sentences, width) which row each hypothesis continues. The caller then copies
+ * its state of each row from the row's parent. Allocates nothing. E_NUMERIC if logits of a sentence
+ * that is not done are not finite. */
 POD_MUST pod_status pod_beam_advance(pod_beam *b, const float logits[], int64_t parent[]);
 
 /* The answer for a sentence that is done: its n tokens, without the end token; borrowed until begin.
