@@ -43,4 +43,6 @@ struct pod_samples {
     void (*pad)(const pod_samples *s, void *const row[]);
 };
 
+void pod_samples_pad_zeros(const pod_samples *s, void *const row[]); /* a `pad`: all fields are 0 */
+
 #endif

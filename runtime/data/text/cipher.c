@@ -2,7 +2,7 @@
 
 #include "runtime/data/text/made.h"
 
-enum { FEWEST_WORDS = 4, MOST_WORDS = 7, SOURCE = 0, TARGET = 1 };
+enum { FEWEST_WORDS = 4, MOST_WORDS = 7 };
 enum { DRAW_PAIRS, DRAW_DICTIONARY }; /* layers of the stream */
 
 static const pod__made_form form = {"cipher", "pairs", POD__MADE_MAX_WORDS / 2};
@@ -37,8 +37,8 @@ static void write_pair(split_room *to, const pod_cipher_options *o, uint64_t see
     const int64_t n = pod__made_between(&r, FEWEST_WORDS, MOST_WORDS), at = to->offset[number];
     for (int64_t i = 0; i < n; i++) {
         const int64_t word = pod__made_between(&r, 0, o->n_words - 1);
-        to->id[SOURCE][at + i] = (int32_t)(POD_N_SPECIALS + word);
-        to->id[TARGET][at + n - 1 - i] = dictionary[word];
+        to->id[POD_TEXT_SOURCE][at + i] = (int32_t)(POD_N_SPECIALS + word);
+        to->id[POD_TEXT_TARGET][at + n - 1 - i] = dictionary[word];
     }
     to->offset[number + 1] = at + n;
 }
@@ -55,8 +55,9 @@ static pod_status write_split(const pod_cipher_options *o, uint64_t seed,
     }
     to.offset[0] = 0;
     for (int64_t i = 0; i < n; i++) write_pair(&to, o, seed, dictionary, split, i);
-    *out = (pod_text_arrays){
-        .n_rows = n, .offset = {to.offset, to.offset}, .id = {to.id[SOURCE], to.id[TARGET]}};
+    *out = (pod_text_arrays){.n_rows = n,
+                             .offset = {to.offset, to.offset},
+                             .id = {to.id[POD_TEXT_SOURCE], to.id[POD_TEXT_TARGET]}};
     return POD_OK;
 }
 

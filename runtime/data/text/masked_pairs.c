@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/base/rng.h"
+#include "runtime/data/text/made.h"
 
 enum { N_SPECIAL = 3, N_PLANS = 2, NO_PASS = -1 };
 
@@ -38,11 +39,6 @@ typedef struct source {
     plan plan[N_PLANS];
 } source;
 
-static int64_t between(pod_rng *r, int64_t low, int64_t high) /* both included */
-{
-    return low + (int64_t)pod_rng_below(r, (uint64_t)(high - low + 1));
-}
-
 static int64_t length_of(const source *s, int64_t row)
 {
     return pod_text_set_length(s->text, s->split, 0, row);
@@ -59,10 +55,10 @@ static int64_t tokens_of(const source *s, piece p)
 
 static piece draw_other(const source *s, int64_t document, int64_t n_wanted, pod_rng *r)
 {
-    int64_t other = between(r, 0, s->n_documents - 2);
+    int64_t other = pod__made_between(r, 0, s->n_documents - 2);
     other += other >= document;
     const int64_t end = s->document[other + 1];
-    piece p = {.first = between(r, s->document[other], end - 1)};
+    piece p = {.first = pod__made_between(r, s->document[other], end - 1)};
     for (int64_t n = 0; p.n == 0 || (n < n_wanted && p.first + p.n < end); p.n++)
         n += length_of(s, p.first + p.n);
     return p;
@@ -72,7 +68,7 @@ static piece draw_other(const source *s, int64_t document, int64_t n_wanted, pod
 static int64_t draw_pair(const source *s, int64_t document, piece all, int64_t target, pod_rng *r,
                          pair *out)
 {
-    out->a = (piece){all.first, all.n >= 2 ? between(r, 1, all.n - 1) : 1};
+    out->a = (piece){all.first, all.n >= 2 ? pod__made_between(r, 1, all.n - 1) : 1};
     out->b = (piece){all.first + out->a.n, all.n - out->a.n};
     out->is_random = all.n == 1 || pod_rng_uniform(r) < 0.5f;
     if (!out->is_random) return all.n;
@@ -87,7 +83,7 @@ static void plan_document(const source *s, int64_t document, plan *p)
     const int64_t end = s->document[document + 1], max = s->how.seq_len - N_SPECIAL;
     pod_rng r = pod_rng_at(s->how.seed, at);
     const bool is_short = (double)pod_rng_uniform(&r) < s->how.short_share;
-    const int64_t target = is_short ? between(&r, 2, max) : max;
+    const int64_t target = is_short ? pod__made_between(&r, 2, max) : max;
     piece all = {.first = s->document[document]};
     int64_t n = 0;
     while (all.first + all.n < end) {
@@ -107,7 +103,7 @@ static void make_plan(const source *s, plan *p)
 {
     const int64_t pass = p->pass;
     pod_rng r = pod_rng_at(s->how.seed, (pod_place){POD_STREAM_PAIRS, 1, (uint32_t)pass, 0});
-    const int64_t first = pass == 0 ? 0 : between(&r, 0, s->n_documents - 1);
+    const int64_t first = pass == 0 ? 0 : pod__made_between(&r, 0, s->n_documents - 1);
     p->n = 0;
     for (int64_t i = 0; i < s->n_documents; i++) plan_document(s, (first + i) % s->n_documents, p);
     if (p->n > s->room && s->room > 0) p->n = s->room;
@@ -234,7 +230,7 @@ static void mask(const source *s, int64_t n_a, int64_t n, void *const row[], int
     if (count > n_candidates) count = n_candidates;
     for (int64_t i = 0; i < n_candidates; i++) order[i] = (int32_t)(i < n_a ? i + 1 : i + 2);
     for (int64_t i = 0; i < count; i++) {
-        const int64_t k = between(r, i, n_candidates - 1);
+        const int64_t k = pod__made_between(r, i, n_candidates - 1);
         const int32_t taken = order[k];
         order[k] = order[i];
         order[i] = taken;
@@ -265,8 +261,7 @@ static pod_status fill(const pod_samples *samples, int64_t epoch, int64_t sample
 
 static void pad(const pod_samples *samples, void *const row[])
 {
-    for (int i = 0; i < samples->form.n_fields; i++)
-        memset(row[i], 0, (size_t)pod_field_row_bytes(&samples->form.field[i]));
+    pod_samples_pad_zeros(samples, row);
     *(int32_t *)row[POD_MASKED_NEXT] = -1;
 }
 

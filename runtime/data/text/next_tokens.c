@@ -1,7 +1,5 @@
 #include "runtime/data/text/next_tokens.h"
 
-#include <string.h>
-
 typedef struct source {
     const pod_text_set *text;
     pod_split split;
@@ -63,12 +61,6 @@ static pod_status fill(const pod_samples *samples, int64_t epoch, int64_t sample
     return POD_OK;
 }
 
-static void pad(const pod_samples *samples, void *const row[])
-{
-    for (int i = 0; i < samples->form.n_fields; i++)
-        memset(row[i], 0, (size_t)pod_field_row_bytes(&samples->form.field[i]));
-}
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 pod_form pod_next_tokens_form(int64_t seq_len)
@@ -116,8 +108,9 @@ pod_status pod_next_tokens_open(const pod_text_set *t, pod_split split, int64_t 
     *out = (pod_samples){.form = pod_next_tokens_form(seq_len),
                          .n = (stream_length(s) - 1 + seq_len - 1) / seq_len,
                          .scratch_bytes = (size_t)(seq_len + 1) * sizeof(int32_t),
+                         .kept_bytes = (size_t)(n + 1) * sizeof *begin,
                          .source = s,
                          .fill = fill,
-                         .pad = pad};
+                         .pad = pod_samples_pad_zeros};
     return POD_OK;
 }

@@ -5,7 +5,7 @@
 
 #include "kernels/embed/embed.h"
 
-enum { SOURCE, TARGET, N_SIDES }; /* fields of the text */
+enum { N_SIDES = POD_TEXT_TARGET + 1 };
 
 typedef struct source {
     const pod_text_set *text;
@@ -46,8 +46,8 @@ static pod_status fill(const pod_samples *samples, int64_t epoch, int64_t sample
         const int64_t begin = n_to;
         if (p < n_pairs) {
             const int64_t pair = s->row ? s->row[first + p] : sample;
-            POD_TRY(put_sentence(s, SOURCE, pair, from, &n_from));
-            POD_TRY(put_sentence(s, TARGET, pair, answer, &n_to));
+            POD_TRY(put_sentence(s, POD_TEXT_SOURCE, pair, from, &n_from));
+            POD_TRY(put_sentence(s, POD_TEXT_TARGET, pair, answer, &n_to));
         }
         for (int64_t i = begin; i < n_to; i++) to[i] = i == begin ? POD_NO_TOKEN : answer[i - 1];
         from_end[p] = (int32_t)n_from;
@@ -57,12 +57,6 @@ static pod_status fill(const pod_samples *samples, int64_t epoch, int64_t sample
     for (int64_t i = 0; i < s->seq_len; i++) weight[i] = i < n_to ? 1 : 0;
     for (int64_t i = n_to; i < s->seq_len; i++) to[i] = s->pad, answer[i] = 0;
     return POD_OK;
-}
-
-static void pad(const pod_samples *samples, void *const row[])
-{
-    for (int i = 0; i < samples->form.n_fields; i++)
-        memset(row[i], 0, (size_t)pod_field_row_bytes(&samples->form.field[i]));
 }
 
 /* ---- form ------------------------------------------------------------------------------------ */
@@ -82,8 +76,8 @@ pod_form pod_sentence_pairs_form(int64_t seq_len, int64_t n_parts)
 
 static pod_status check(const pod_text_info *info, pod_split split)
 {
-    if (info->n_fields != N_SIDES || strcmp(info->field[SOURCE], "source") != 0 ||
-        strcmp(info->field[TARGET], "target") != 0)
+    if (info->n_fields != N_SIDES || strcmp(info->field[POD_TEXT_SOURCE], "source") != 0 ||
+        strcmp(info->field[POD_TEXT_TARGET], "target") != 0)
         return pod_fail(POD_E_INVALID,
                         "%s: translate needs the fields source and target: `minipod data import "
                         "pairs` makes them",
@@ -108,7 +102,7 @@ typedef struct packing {
     int64_t *next; /* (rows): the pair behind it in its box */
     box open[N_OPEN];
     int n_open;
-    int64_t *row, *begin; /* of source */
+    int64_t *row, *begin; /* (rows), (rows + 1): of source */
     int64_t n_samples, n_pairs;
 } packing;
 
@@ -120,8 +114,8 @@ static void need_of(const source *s, int64_t row, int64_t need[N_SIDES])
 
 static bool has_room(const packing *k, const box *b, const int64_t need[N_SIDES])
 {
-    return b->n < k->of->n_parts && b->room[SOURCE] >= need[SOURCE] &&
-           b->room[TARGET] >= need[TARGET];
+    return b->n < k->of->n_parts && b->room[POD_TEXT_SOURCE] >= need[POD_TEXT_SOURCE] &&
+           b->room[POD_TEXT_TARGET] >= need[POD_TEXT_TARGET];
 }
 
 static void close_box(packing *k, int at)
@@ -137,8 +131,8 @@ static int fullest(const packing *k)
 {
     int best = 0;
     for (int i = 1; i < k->n_open; i++)
-        if (k->open[i].room[SOURCE] + k->open[i].room[TARGET] <
-            k->open[best].room[SOURCE] + k->open[best].room[TARGET])
+        if (k->open[i].room[POD_TEXT_SOURCE] + k->open[i].room[POD_TEXT_TARGET] <
+            k->open[best].room[POD_TEXT_SOURCE] + k->open[best].room[POD_TEXT_TARGET])
             best = i;
     return best;
 }
@@ -163,30 +157,53 @@ static void put_pair(packing *k, int64_t pair, const int64_t need[N_SIDES])
     if (b->n == k->of->n_parts) close_box(k, at);
 }
 
-/* Of the training split: drops what is too long. */
-static pod_status pack(source *s, const pod_text_info *info, pod_arena *a, int64_t *n,
-                       int64_t *n_too_long)
+/* Drops what is too long. */
+static pod_status pack(const source *s, int64_t n_rows, pod_arena *scratch, packing **out)
 {
-    const int64_t n_rows = info->n_rows[s->split];
-    packing *k = POD_ARENA_NEW(a, packing, 1);
+    packing *k = POD_ARENA_NEW(scratch, packing, 1);
     if (!k) return POD_E_NOMEM;
     *k = (packing){.of = s,
-                   .next = POD_ARENA_NEW(a, int64_t, n_rows),
-                   .row = POD_ARENA_NEW(a, int64_t, n_rows),
-                   .begin = POD_ARENA_NEW(a, int64_t, n_rows + 1)};
+                   .next = POD_ARENA_NEW(scratch, int64_t, n_rows),
+                   .row = POD_ARENA_NEW(scratch, int64_t, n_rows),
+                   .begin = POD_ARENA_NEW(scratch, int64_t, n_rows + 1)};
     if (!k->next || !k->row || !k->begin) return POD_E_NOMEM;
     k->begin[0] = 0;
     for (int64_t i = 0; i < n_rows; i++) {
         int64_t need[N_SIDES];
         need_of(s, i, need);
-        if (need[SOURCE] <= s->seq_len && need[TARGET] <= s->seq_len) put_pair(k, i, need);
+        if (need[POD_TEXT_SOURCE] <= s->seq_len && need[POD_TEXT_TARGET] <= s->seq_len)
+            put_pair(k, i, need);
     }
     while (k->n_open > 0) close_box(k, 0);
-    s->row = k->row;
-    s->begin = k->begin;
-    *n = k->n_samples;
-    *n_too_long = n_rows - k->n_pairs;
-    if (*n > 0) return POD_OK;
+    *out = k;
+    return POD_OK;
+}
+
+static pod_status keep(source *s, const packing *k, pod_arena *a, pod_samples *out)
+{
+    const size_t row_bytes = (size_t)k->n_pairs * sizeof *k->row;
+    const size_t begin_bytes = (size_t)(k->n_samples + 1) * sizeof *k->begin;
+    s->row = pod_arena_copy(a, k->row, sizeof *k->row, row_bytes);
+    s->begin = pod_arena_copy(a, k->begin, sizeof *k->begin, begin_bytes);
+    if (!s->row || !s->begin) return POD_E_NOMEM;
+    out->n = k->n_samples;
+    out->n_too_long = out->n_pairs - k->n_pairs;
+    out->kept_bytes = row_bytes + begin_bytes;
+    return POD_OK;
+}
+
+/* Sets the samples of the training split. */
+static pod_status pack_all(source *s, const pod_text_info *info, pod_arena *a, pod_samples *out)
+{
+    const int64_t n_rows = info->n_rows[s->split];
+    pod_arena *scratch;
+    packing *k;
+    POD_TRY(pod_arena_create(NULL, &scratch));
+    pod_status status = pack(s, n_rows, scratch, &k);
+    if (status == POD_OK) status = keep(s, k, a, out);
+    pod_arena_destroy(scratch);
+    POD_TRY(status);
+    if (out->n > 0) return POD_OK;
     return pod_fail(POD_E_INVALID,
                     "seq-len: no pair of the %" PRId64 " of %s fits into %" PRId64
                     " tokens, the end token included",
@@ -201,7 +218,6 @@ pod_status pod_sentence_pairs_open(const pod_text_set *t, pod_split split, int64
     const pod_text_info *info = pod_text_set_info(t);
     POD_TRY(check(info, split));
     source *s = POD_ARENA_NEW(a, source, 1);
-    int64_t n = info->n_rows[split], n_too_long = 0;
     if (!s) return POD_E_NOMEM;
     *s = (source){.text = t,
                   .split = split,
@@ -209,13 +225,13 @@ pod_status pod_sentence_pairs_open(const pod_text_set *t, pod_split split, int64
                   .n_parts = n_parts,
                   .pad = info->vocab->special[POD_PAD],
                   .sep = info->vocab->special[POD_SEP]};
-    if (split == POD_SPLIT_TRAIN) POD_TRY(pack(s, info, a, &n, &n_too_long));
-    *out = (pod_samples){.form = pod_sentence_pairs_form(seq_len, n_parts),
-                         .n = n,
-                         .n_pairs = info->n_rows[split],
-                         .n_too_long = n_too_long,
-                         .source = s,
-                         .fill = fill,
-                         .pad = pad};
+    pod_samples samples = {.form = pod_sentence_pairs_form(seq_len, n_parts),
+                           .n = info->n_rows[split],
+                           .n_pairs = info->n_rows[split],
+                           .source = s,
+                           .fill = fill,
+                           .pad = pod_samples_pad_zeros};
+    if (split == POD_SPLIT_TRAIN) POD_TRY(pack_all(s, info, a, &samples));
+    *out = samples;
     return POD_OK;
 }

@@ -14,12 +14,11 @@
  *   source    how are you ? [SEP] hello ! [SEP] [PAD]       source_lengths  5 8 8
  *   answers   wie geht es dir ? [SEP] hallo ! [SEP]         target_lengths  6 9 9
  *
- * Which pairs do depends on their order and lengths alone, and is the same in all epochs.
+ * Which pairs share a sample depends only on their order, their lengths, S and P.
  *
  * A pair of which either side does not fit into S = T tokens with its [SEP] is no training sample
- * (MLPerf's method "discard"). In evaluation every pair is a sample, as whoever translates has to
- * answer all of them; what does not fit is cut off there, the end of a translation for the loss
- * alone. */
+ * (MLPerf's method "discard"). In evaluation every pair is a sample. What does not fit is truncated;
+ * a truncated translation affects the loss only, BLEU reads the whole one. */
 #ifndef MINIPOD_RUNTIME_DATA_TEXT_SENTENCE_PAIRS_H
 #define MINIPOD_RUNTIME_DATA_TEXT_SENTENCE_PAIRS_H
 

@@ -26,6 +26,7 @@
 #include "runtime/text/vocab.h"
 
 enum { POD_TEXT_VERSION = 2, POD_TEXT_MAX_FIELDS = 2 };
+enum { POD_TEXT_SOURCE, POD_TEXT_TARGET }; /* the fields of pairs */
 
 typedef struct pod_text_info {
     const char *name, *origin, *licence; /* "" when not known */

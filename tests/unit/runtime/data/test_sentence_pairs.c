@@ -2,13 +2,14 @@
  * and which pairs are none. */
 #include <string.h>
 
+#include "kernels/base/rng.h"
 #include "kernels/embed/embed.h"
 #include "runtime/data/text/cipher.h"
 #include "runtime/data/text/phrases.h"
 #include "runtime/data/text/sentence_pairs.h"
 #include "tests/harness/harness.h"
 
-enum { MAX_SEQ = 32, MAX_WORDS = 9, A = POD_N_SPECIALS };
+enum { MAX_SEQ = 32, MAX_WORDS = 40, A = POD_N_SPECIALS };
 
 static pod_text_set *opened(const char *spec, uint64_t seed)
 {
@@ -37,7 +38,7 @@ static int64_t read_row(const pod_text_set *t, pod_split split, int side, int64_
                         int32_t id[MAX_WORDS])
 {
     const int64_t n = pod_text_set_length(t, split, side, row);
-    CU_ASSERT_FATAL(n >= 4 && n <= MAX_WORDS);
+    CU_ASSERT_FATAL(n >= 1 && n <= MAX_WORDS);
     POD_CHECK_OK(pod_text_set_read(t, split, side, row, 0, n, id));
     return n;
 }
@@ -52,6 +53,7 @@ static void language_has_one_dictionary(void)
     pod_text_set *t = opened("cipher:20:400+10", 5), *other = opened("cipher:20:400+10", 6);
     for (int64_t row = 0; row < PAIRS; row++) {
         const int64_t n = read_row(t, POD_SPLIT_TRAIN, 0, row, source);
+        CU_ASSERT(n >= 4 && n <= 7);
         CU_ASSERT_EQUAL(read_row(t, POD_SPLIT_TRAIN, 1, row, target), n);
         for (int64_t i = 0; i < n; i++) {
             const int32_t word = source[i] - A, to = target[n - 1 - i] - A - WORDS;
@@ -131,40 +133,84 @@ static void samples_of(int64_t seq_len)
 static void samples_are_whole(void) { samples_of(MAX_SEQ); }
 static void long_ones_are_none(void) { samples_of(7); }
 
-/* Several pairs to a sample: each that fits is once in one, whole and as it is alone, and little is
- * padding. */
+/* ---- several pairs to a sample --------------------------------------------------------------- */
+
+enum { SEQ = 40, PARTS = 8, ROWS = 600, LONGEST = SEQ };
+
+static int64_t draw_offsets(pod_rng *r, int64_t offset[ROWS + 1])
+{
+    offset[0] = 0;
+    for (int i = 0; i < ROWS; i++)
+        offset[i + 1] = offset[i] + 1 + (int64_t)pod_rng_below(r, LONGEST);
+    return offset[ROWS];
+}
+
+/* Sentences of 1 to LONGEST words, on both sides of a pair as drawn, in the words of `t`. */
+static pod_text_set *make_ragged(const pod_text_set *t)
+{
+    enum { N_WORDS = 20 };
+    pod_arena *a;
+    pod_text_set *set;
+    pod_rng r = pod_rng_at(11, (pod_place){.stream = POD_STREAM_CIPHER});
+    const pod_text_info info = {.name = "ragged",
+                                .n_fields = 2,
+                                .field = {"source", "target"},
+                                .vocab = pod_text_set_info(t)->vocab};
+    POD_NEED_OK(pod_arena_create(NULL, &a));
+    pod_text_arrays train = {.n_rows = ROWS};
+    for (int side = 0; side < 2; side++) {
+        int64_t *offset = POD_ARENA_NEW(a, int64_t, ROWS + 1);
+        const int64_t n = draw_offsets(&r, offset);
+        int32_t *id = POD_ARENA_NEW(a, int32_t, n);
+        for (int64_t i = 0; i < n; i++) id[i] = A + (int32_t)pod_rng_below(&r, N_WORDS);
+        train.offset[side] = offset;
+        train.id[side] = id;
+    }
+    const pod_text_arrays both[POD_N_SPLITS] = {train, train};
+    POD_NEED_OK(pod_text_set_make(&info, both, a, &set));
+    return set;
+}
+
+/* Returns the pair that has these words, -1 without one. */
+static int64_t find_pair(const pod_text_set *t, const bool is_seen[], int64_t n_from,
+                         const int32_t from[], int64_t n_to, const int32_t to[])
+{
+    int32_t source[MAX_WORDS], target[MAX_WORDS];
+    for (int64_t r = 0; r < ROWS; r++)
+        if (!is_seen[r] && pod_text_set_length(t, POD_SPLIT_TRAIN, 0, r) == n_from &&
+            pod_text_set_length(t, POD_SPLIT_TRAIN, 1, r) == n_to &&
+            read_row(t, POD_SPLIT_TRAIN, 0, r, source) == n_from &&
+            memcmp(source, from, sizeof *from * (size_t)n_from) == 0 &&
+            read_row(t, POD_SPLIT_TRAIN, 1, r, target) == n_to &&
+            memcmp(target, to, sizeof *to * (size_t)n_to) == 0)
+            return r;
+    return -1;
+}
+
+/* Each pair that fits is once in a sample, whole and as it is alone, and little is padding. Boxes
+ * refuse pairs by tokens, of either side, and many more are needed than are open at once. */
 static void pairs_share_samples(void)
 {
-    enum { PARTS = 4, SEQ = 32, ROWS = 300, LEAST_FILLED = 80 };
-    pod_text_set *t = opened("cipher:20:300+40", 5);
+    enum { LEAST_FILLED = 80 };
+    pod_text_set *words = opened("cipher:20:4+4", 5), *t = make_ragged(words);
     pod_samples s;
     static int32_t source[SEQ], target[SEQ], answers[SEQ];
     static float weights[SEQ];
+    static bool is_seen[ROWS];
     int32_t source_ends[PARTS], target_ends[PARTS];
     void *const row[] = {source, source_ends, target, target_ends, answers, weights};
-    int n_seen = 0;
-    int64_t n_tokens = 0;
+    int64_t n_seen = 0, n_tokens = 0, n_too_long = 0;
     POD_NEED_OK(pod_sentence_pairs_open(t, POD_SPLIT_TRAIN, SEQ, PARTS, pod_test_arena(), &s));
-    CU_ASSERT(s.n_too_long == 0);
-    static bool is_seen[ROWS];
     for (int64_t i = 0; i < s.n; i++) {
         POD_CHECK_OK(s.fill(&s, 0, i, row, NULL));
         for (int p = 0, begin = 0, from = 0; p < PARTS;
              begin = target_ends[p], from = source_ends[p++]) {
-            const int n = target_ends[p] - begin;
-            if (n == 0) {
+            if (target_ends[p] == begin) {
                 CU_ASSERT(p > 0 && source_ends[p] == from);
                 continue;
             }
-            /* The pair is found by its words. */
-            int32_t first[MAX_WORDS], second[MAX_WORDS];
-            int64_t found = -1;
-            for (int64_t r = 0; r < ROWS && found < 0; r++)
-                if (!is_seen[r] && read_row(t, POD_SPLIT_TRAIN, 0, r, first) == n - 1 &&
-                    memcmp(first, source + from, sizeof *first * (size_t)(n - 1)) == 0 &&
-                    read_row(t, POD_SPLIT_TRAIN, 1, r, second) == n - 1 &&
-                    memcmp(second, answers + begin, sizeof *second * (size_t)(n - 1)) == 0)
-                    found = r;
+            const int64_t found = find_pair(t, is_seen, source_ends[p] - 1 - from, source + from,
+                                            target_ends[p] - 1 - begin, answers + begin);
             POD_CHECK(found >= 0, "sample %d, part %d is no pair", (int)i, p);
             if (found >= 0) is_seen[found] = true, n_seen++;
             CU_ASSERT(source[source_ends[p] - 1] == POD_SEP &&
@@ -172,15 +218,21 @@ static void pairs_share_samples(void)
             CU_ASSERT(target[begin] == POD_NO_TOKEN);
             for (int k = begin + 1; k < target_ends[p]; k++) CU_ASSERT(target[k] == answers[k - 1]);
         }
-        n_tokens += target_ends[PARTS - 1];
+        n_tokens += source_ends[PARTS - 1] + target_ends[PARTS - 1];
         for (int k = 0; k < SEQ; k++) CU_ASSERT(weights[k] == (k < target_ends[PARTS - 1] ? 1 : 0));
+        for (int k = source_ends[PARTS - 1]; k < SEQ; k++) CU_ASSERT(source[k] == POD_PAD);
         for (int k = target_ends[PARTS - 1]; k < SEQ; k++)
             CU_ASSERT(target[k] == POD_PAD && answers[k] == 0);
     }
-    CU_ASSERT_EQUAL(n_seen, ROWS);
-    POD_CHECK(100 * n_tokens >= LEAST_FILLED * s.n * SEQ, "%d samples of %d tokens hold %d",
-              (int)s.n, SEQ, (int)n_tokens);
+    for (int64_t r = 0; r < ROWS; r++)
+        n_too_long += pod_text_set_length(t, POD_SPLIT_TRAIN, 0, r) >= SEQ ||
+                      pod_text_set_length(t, POD_SPLIT_TRAIN, 1, r) >= SEQ;
+    CU_ASSERT(n_too_long > 0 && s.n_too_long == n_too_long && n_seen == ROWS - n_too_long);
+    POD_CHECK(100 * n_tokens >= LEAST_FILLED * s.n * 2 * SEQ,
+              "%d samples of %d tokens a side hold %d", (int)s.n, SEQ, (int)n_tokens);
+    CU_ASSERT_EQUAL(s.kept_bytes, sizeof(int64_t) * (size_t)(n_seen + s.n + 1));
     pod_text_set_close(t);
+    pod_text_set_close(words);
 }
 
 static void what_is_no_pair_is_refused(void)
