@@ -197,6 +197,18 @@ static pod_status take_what_ifs(const pod_config *c, pod_planned *p)
                          pod_mesh_size(&p->setup.compile.mesh), p);
 }
 
+static pod_status compile_search(pod_arena *arena, pod_planned *p)
+{
+    if (pod_machine_is_virtual(&p->machine) || !p->net.task->is_searched) return POD_OK;
+    const pod_dataset text = {.info = p->data};
+    const pod_translator_args args = {.network = &p->net,
+                                      .setup = &p->setup,
+                                      .data = &text,
+                                      .target = &p->target,
+                                      .size = pod_mesh_size(&p->setup.compile.mesh)};
+    return pod_search_compile(&args, p->data.n_samples[POD_SPLIT_TEST], arena, p->search);
+}
+
 pod_status pod_planned_of(const pod_config *c, pod_arena *arena, pod_planned *out)
 {
     const char *text = pod_config_text(c, POD_OPT_MESH);
@@ -217,7 +229,8 @@ pod_status pod_planned_of(const pod_config *c, pod_arena *arena, pod_planned *ou
     POD_TRY(take_what_ifs(c, out));
     POD_TRY(find_data(c, arena, out));
     out->data = pod_setup_seen(&out->setup, &out->data);
-    return choose_bucket(c, out);
+    POD_TRY(choose_bucket(c, out));
+    return compile_search(arena, out);
 }
 
 void pod_planned_end(pod_planned *p) { pod_dataset_close(p->dataset); }
@@ -235,8 +248,12 @@ pod_rank_memory pod_planned_rank_memory(const pod_planned *p, const pod_program 
     pod_setup setup = p->setup;
     setup.batch = batch;
     const pod_dataset_info *stored = p->dataset ? &p->dataset->info : &p->data;
-    pod_rank_memory m = pod_rank_memory_of(&setup, &p->net, stored,
-                                           stored->n_samples[POD_SPLIT_TEST], program, NULL);
+    const pod_program *all[1 + POD_SEARCH_N_PROGRAMS] = {program};
+    int n = 1;
+    for (int i = 0; i < POD_SEARCH_N_PROGRAMS; i++)
+        if (p->search[i]) all[n++] = p->search[i];
+    pod_rank_memory m =
+        pod_rank_memory_of(&setup, &p->net, stored, stored->n_samples[POD_SPLIT_TEST], all, n);
     m.samples = p->samples_bytes;
     return m;
 }

@@ -8,6 +8,7 @@
 #include "runtime/config/fault.h"
 #include "runtime/data/dataset.h"
 #include "runtime/machine/machine.h"
+#include "runtime/search/translator.h"
 #include "runtime/train/rank_memory.h"
 
 enum { POD_MAX_WATCHED = 16 };
@@ -21,6 +22,8 @@ typedef struct pod_planned { /* points into itself: not to be copied */
     pod_dataset_info data; /* lives in the arena, or as long as `dataset` */
     pod_dataset *dataset;  /* NULL: published size */
     size_t samples_bytes;  /* pod_rank_memory.samples */
+    const pod_program *search[POD_SEARCH_N_PROGRAMS]; /* of a run on a host whose task has a search,
+                                                         else NULL; they have a batch of their own */
 
     /* The what-ifs of a simulation. */
     double link_bandwidth, link_latency; /* factors on the machine's */

@@ -44,6 +44,9 @@ static pod_status add_totals(const pod_planned *r, const pod_program *p, const p
         row(t, "  batches", (double)m.batches, "made ahead, for training and evaluation");
         if (m.search > 0)
             row(t, "  search", (double)m.search, "keys, values and logits of its hypotheses");
+        if (m.step > p->step_bytes)
+            row(t, "  search programs", (double)(m.step - p->step_bytes),
+                "what its programs need beyond the step below");
     }
     return POD_OK;
 }

@@ -183,14 +183,14 @@ static pod_status print_results(job *j)
     const pod_task *task = j->network.task;
     pod_column column[N_COLUMNS + POD_MAX_METRICS];
     const int n_columns = columns_of(task, column);
+    const char *about = j->translator ? pod_search_about(&j->setup, j->arena) : "";
+    if (!about) return POD_E_NOMEM;
     POD_TRY(pod_record_open("minipod.eval", 2, column, n_columns, &r));
     pod_table_note(r.table, "minipod %s eval, clock wall, checkpoint %s", POD_VERSION,
                    pod_config_text(c, POD_OPT_RESUME));
     const char *filled = pod_as_trained_print(c, j->arena);
     if (*filled) pod_table_note(r.table, "as it was trained:%s", filled);
     if (j->translator) {
-        const char *about = pod_search_about(&j->setup, j->arena);
-        if (!about) return POD_E_NOMEM;
         pod_table_note(r.table, "%s: %s", task->metric[0].name, about);
         pod_json_text(&r.json, "signature", about);
     }

@@ -117,3 +117,14 @@ pod_status pod__search_compile(const pod_translator_args *args, const pod__searc
     *out = p;
     return POD_OK;
 }
+
+pod_status pod_search_compile(const pod_translator_args *args, int64_t n_samples, pod_arena *arena,
+                              const pod_program *out[POD_SEARCH_N_PROGRAMS])
+{
+    const pod__search_size z =
+        pod__search_size_of(args->network, args->setup, &args->data->info, n_samples);
+    pod__search_programs p;
+    POD_TRY(pod__search_compile(args, &z, arena, &p));
+    memcpy(out, p.program, sizeof p.program);
+    return POD_OK;
+}

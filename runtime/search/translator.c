@@ -13,7 +13,6 @@
 #include "runtime/text/bleu.h"
 #include "runtime/text/detokenize.h"
 
-enum { SOURCE, TARGET }; /* fields of the text */
 static const pod_bleu_tokens bleu_tokens = POD_BLEU_INTERNATIONAL;
 
 struct pod_translator {
@@ -89,7 +88,8 @@ static pod_status order_sentences(pod_translator *t, pod_arena *a)
     t->order = POD_ARENA_NEW(a, int64_t, n);
     if (!all || !t->order) return POD_E_NOMEM;
     for (int64_t i = 0; i < n; i++)
-        all[i] = (sized){pod_text_set_length(t->args.data->text, POD_SPLIT_TEST, SOURCE, i), i};
+        all[i] =
+            (sized){pod_text_set_length(t->args.data->text, POD_SPLIT_TEST, POD_TEXT_SOURCE, i), i};
     qsort(all, (size_t)n, sizeof *all, shortest_first);
     for (int64_t i = 0; i < n; i++) t->order[i] = all[i].sentence;
     return POD_OK;
@@ -98,7 +98,8 @@ static pod_status order_sentences(pod_translator *t, pod_arena *a)
 static int64_t longest_row(const pod_text_info *info)
 {
     const int64_t *longest = info->longest[POD_SPLIT_TEST];
-    return longest[SOURCE] > longest[TARGET] ? longest[SOURCE] : longest[TARGET];
+    return longest[POD_TEXT_SOURCE] > longest[POD_TEXT_TARGET] ? longest[POD_TEXT_SOURCE]
+                                                               : longest[POD_TEXT_TARGET];
 }
 
 static pod_status take_rows(pod_translator *t, pod_arena *a)
@@ -191,7 +192,8 @@ static void keep_answers(pod_translator *t, int64_t set)
 /* ---- the search: allocates nothing ----------------------------------------------------------- */
 
 /* Elements first .. first + n - 1 of `to` become `from`. */
-static void put(const pod__search_size *z, void *to, int64_t first, const float from[], int64_t n)
+static void store_values(const pod__search_size *z, void *to, int64_t first, const float from[],
+                         int64_t n)
 {
     if (z->dtype == POD_F32) {
         memcpy((float *)to + first, from, (size_t)n * sizeof *from);
@@ -213,7 +215,7 @@ static pod_status encode(pod_translator *t, pod_exec *e)
     feed(e, t->p.source_lengths, t->row[POD_PAIRS_SOURCE_LENGTHS]);
     POD_TRY(pod_exec_step(e, NULL));
     for (int i = 0; i < z->n_values; i++)
-        put(z, t->source[i], 0, pod_exec_rows(e, i), z->n_sentences * z->room * z->hidden);
+        store_values(z, t->source[i], 0, pod_exec_rows(e, i), z->n_sentences * z->room * z->hidden);
     return POD_OK;
 }
 
@@ -230,7 +232,8 @@ static void move_rows(pod_translator *t, pod_exec *e, int64_t place)
             memcpy((char *)t->moved[i] + (size_t)(r * row) * bytes,
                    (const char *)t->earlier[i] + (size_t)(from * row) * bytes,
                    (size_t)(place * z->hidden) * bytes);
-            put(z, t->moved[i], r * row + place * z->hidden, made + from * z->hidden, z->hidden);
+            store_values(z, t->moved[i], r * row + place * z->hidden, made + from * z->hidden,
+                         z->hidden);
         }
         void *const before = t->earlier[i];
         t->earlier[i] = t->moved[i];
@@ -262,6 +265,7 @@ static pod_status search(pod_translator *t, pod_exec *e)
 static pod_status translate(pod_translator *t, pod_exec *const exec[])
 {
     for (int64_t set = 0; set < t->n_sets; set++) {
+        if (sentence_at(t, set, 0) < 0) break; /* nor is there one in a later set */
         POD_TRY(read_set(t, set));
         POD_TRY(encode(t, exec[POD_SEARCH_ENCODE]));
         POD_TRY(search(t, exec[POD_SEARCH_STEP]));
@@ -292,7 +296,7 @@ static pod_status score_own(const pod_translator *t, pod_chars *reference, pod_c
     for (int64_t at = 0; at < t->n_sets * t->z.n_sentences; at++) {
         const int64_t sentence = sentence_at(t, at / t->z.n_sentences, at % t->z.n_sentences);
         if (sentence < 0) continue;
-        POD_TRY(text_of_row(t, TARGET, sentence, reference));
+        POD_TRY(text_of_row(t, POD_TEXT_TARGET, sentence, reference));
         POD_TRY(text_of_answer(t, t->answer + at * t->z.room, t->n[at], made));
         POD_TRY(pod_bleu_add(sums, bleu_tokens, false, made->text, reference->text));
     }
@@ -369,7 +373,7 @@ static pod_status write_line(const pod_translator *t, const gathered *all, int64
     const int64_t i = all->at[sentence], n = t->z.n_sentences, set = i / (n * t->args.size);
     const int64_t rank = i / n % t->args.size;
     const int64_t at = (rank * t->n_sets + set) * n + i % n;
-    for (int side = SOURCE; side <= TARGET; side++) {
+    for (int side = POD_TEXT_SOURCE; side <= POD_TEXT_TARGET; side++) {
         POD_TRY(text_of_row(t, side, sentence, text));
         fprintf(to, "%s\t", text->text);
     }

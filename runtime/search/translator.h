@@ -6,8 +6,8 @@
  * set whatever the number of ranks, and ranks share no sums, so that its translation has the same
  * bits.
  *
- * BLEU is that of MLPerf's Transformer (runtime/text/bleu.h): lower case, international tokenization;
- * texts are the detokenized ids of both sides, for a data set keeps no other. */
+ * BLEU is that of MLPerf's Transformer (runtime/text/bleu.h): lower case, international tokenization.
+ * Both sides are detokenized from ids, because a data set does not store the original text. */
 #ifndef MINIPOD_RUNTIME_SEARCH_TRANSLATOR_H
 #define MINIPOD_RUNTIME_SEARCH_TRANSLATOR_H
 
@@ -35,6 +35,11 @@ typedef struct pod_translator pod_translator;
  * if the network has no search; E_NOMEM; as pod_compile. Local. */
 POD_MUST pod_status pod_translator_create(const pod_translator_args *args, pod_arena *arena,
                                           pod_translator **out);
+/* Compiles the programs alone, for n_samples sentences; 0: as many as are searched together. Reads
+ * of args the network, setup, target and size, and of its data the info. Fails as create does. */
+POD_MUST pod_status pod_search_compile(const pod_translator_args *args, int64_t n_samples,
+                                       pod_arena *arena,
+                                       const pod_program *out[POD_SEARCH_N_PROGRAMS]);
 /* (POD_SEARCH_N_PROGRAMS). They read variables that the evaluation program reads. */
 const pod_program *const *pod_translator_programs(const pod_translator *t);
 

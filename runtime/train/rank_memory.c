@@ -3,8 +3,6 @@
 #include "runtime/data/images/glyphs.h"
 #include "runtime/search/translator.h"
 
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
-
 size_t pod_rank_memory_kept(const pod_setup *s, const pod_dataset_info *stored)
 {
     if (pod_glyphs_is_spec(s->data)) return 0;
@@ -30,20 +28,23 @@ static size_t batches_of(const pod_setup *s, const pod_form *form)
 
 pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_network *network,
                                    const pod_dataset_info *stored, int64_t n_test,
-                                   const pod_program *train, const pod_program *eval)
+                                   const pod_program *const program[], int n_programs)
 {
     const pod_dataset_info seen = pod_setup_seen(s, stored);
     const pod_setup test = n_test > 0 ? pod_setup_evaluation(s, n_test) : *s;
     const pod_form form = network->task->form(s, &seen),
                    of_test = network->task->form(&test, &seen);
-    return (pod_rank_memory){
-        .step = larger(train->step_bytes, eval ? eval->step_bytes : 0),
-        .window = larger(train->window_bytes, eval ? eval->window_bytes : 0),
-        .store = train->store_bytes,
+    pod_rank_memory m = {
+        .store = program[0]->store_bytes,
         .batches = batches_of(s, &form) + batches_of(&test, &of_test),
         .search = pod_search_bytes(network, s, &seen, n_test),
         .data = pod_rank_memory_kept(s, stored),
     };
+    for (int i = 0; i < n_programs; i++) { /* as pod_exec_open_all takes them */
+        if (program[i]->step_bytes > m.step) m.step = program[i]->step_bytes;
+        if (program[i]->window_bytes > m.window) m.window = program[i]->window_bytes;
+    }
+    return m;
 }
 
 size_t pod_rank_memory_total(const pod_rank_memory *m)

@@ -8,8 +8,8 @@
 #include "runtime/task/task.h"
 
 typedef struct pod_rank_memory { /* bytes */
-    size_t step, window;         /* the two slabs: the larger of training and evaluation, which
-                                    share them */
+    size_t step, window;         /* the two slabs, which all programs of a run share: those
+                                    of the largest one */
     size_t store;                /* weights and states */
     size_t batches;              /* prefetched, of the training and the evaluation loader */
     size_t search;               /* what a search keeps of its hypotheses; 0: the task has none */
@@ -21,11 +21,12 @@ typedef struct pod_rank_memory { /* bytes */
  * --data-cache; 0 for glyphs. */
 size_t pod_rank_memory_kept(const pod_setup *s, const pod_dataset_info *stored);
 
-/* Computes the memory but for `samples`; n_test samples are evaluated, 0: as many as a batch has. `eval` NULL: the
- * evaluation program needs no more than `train`. Those of a search do not, on a batch of their own. */
+/* Computes the memory but for `samples`; n_test samples are evaluated, 0: as many as a batch has.
+ * program[0] trains, then come the others: those of a search, if the task has one, and that of the
+ * evaluation, which may be absent if it needs no more than program[0]. */
 pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_network *network,
                                    const pod_dataset_info *stored, int64_t n_test,
-                                   const pod_program *train, const pod_program *eval);
+                                   const pod_program *const program[], int n_programs);
 size_t pod_rank_memory_total(const pod_rank_memory *m);
 
 #endif

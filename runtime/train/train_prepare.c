@@ -14,7 +14,8 @@ static void tell_too_long(const pod__trainer *t)
     if (s->n_too_long > 0)
         pod_log_say(t->args->log, POD_LOG_WARNING,
                     "%s: %" PRId64 " of %" PRId64
-                    " training pairs are longer than --seq-len %" PRId64 ", and are not used",
+                    " training pairs do not fit into --seq-len %" PRId64
+                    " with the end token, and are not used",
                     t->args->setup->data, s->n_too_long, s->n_pairs, t->args->setup->seq_len);
 }
 
@@ -68,6 +69,19 @@ static pod_status prepare_search(pod__trainer *t)
     return pod_translator_create(&args, t->result->arena, &t->translator);
 }
 
+enum { TRAIN, EVAL, SEARCH, N_PROGRAMS = SEARCH + POD_SEARCH_N_PROGRAMS };
+
+/* Returns how many a run has. */
+static int list_programs(const pod__trainer *t, const pod_program *program[N_PROGRAMS])
+{
+    const int n = t->translator ? N_PROGRAMS : SEARCH;
+    program[TRAIN] = t->result->program;
+    program[EVAL] = t->eval_program;
+    for (int i = SEARCH; i < n; i++)
+        program[i] = pod_translator_programs(t->translator)[i - SEARCH];
+    return n;
+}
+
 static pod_status compile_programs(pod__trainer *t)
 {
     const pod_train_args *a = t->args;
@@ -87,8 +101,10 @@ static pod_status compile_programs(pod__trainer *t)
     const char *missed = pod_network_algo_missed(a->setup, r->program, r->arena);
     if (missed) pod_log_say(a->log, POD_LOG_WARNING, "%s", missed);
     POD_TRY(pod_store_create(r->program, pod_comm_rank(a->comm), a->setup->seed, &t->store));
+    const pod_program *program[N_PROGRAMS];
+    const int n_programs = list_programs(t, program);
     r->memory = pod_rank_memory_of(a->setup, a->network, &t->data->info,
-                                   t->samples[POD_SPLIT_TEST].n, r->program, t->eval_program);
+                                   t->samples[POD_SPLIT_TEST].n, program, n_programs);
     for (int i = 0; i < POD_N_SPLITS; i++) r->memory.samples += t->samples[i].kept_bytes;
     for (int i = 0; i < pod_store_n(t->store); i++) {
         pod_role role = pod_store_variable(t->store, i)->role;
@@ -246,12 +262,9 @@ static void take_past(pod__trainer *t)
 
 static pod_status open_executors(pod__trainer *t)
 {
-    enum { TRAIN, EVAL, SEARCH, N = SEARCH + POD_SEARCH_N_PROGRAMS };
-    const pod_program *program[N] = {t->result->program, t->eval_program};
-    pod_exec *exec[N];
-    const int n = t->translator ? N : SEARCH;
-    for (int i = SEARCH; i < n; i++)
-        program[i] = pod_translator_programs(t->translator)[i - SEARCH];
+    const pod_program *program[N_PROGRAMS];
+    pod_exec *exec[N_PROGRAMS];
+    const int n = list_programs(t, program);
     POD_TRY(pod_exec_open_all(program, n, t->store, t->args->comm, t->args->clock, exec));
     t->exec = exec[TRAIN];
     t->eval_exec = exec[EVAL];

@@ -19,7 +19,7 @@
 #include "tests/harness/interp.h"
 #include "tests/mpi/ranks.h"
 
-enum { SEQ = 9, WIDTH = 3, LAYERS = 2, HIDDEN = 32, SENTENCES = 50, MAX_LINE = 512 };
+enum { MAX_SEQ = 60, WIDTH = 3, LAYERS = 2, HIDDEN = 32, MAX_LINE = 512 };
 static const double ALPHA = 0.6;
 static const pod_language_size small = {LAYERS, HIDDEN, 4, 64, 0};
 
@@ -68,7 +68,7 @@ typedef struct whole {
     pod_interp *it;
     pod_value source, lengths, target, target_lengths;
     pod_language_out out;
-    int64_t n_tokens;
+    int64_t n_tokens, seq_len;
 } whole;
 
 static pod_value integers(pod_graph *g, const char *name, int64_t width)
@@ -78,14 +78,15 @@ static pod_value integers(pod_graph *g, const char *name, int64_t width)
 }
 
 /* With the weights of the store. */
-static void open_whole(whole *w, const pod_dataset_info *data, pod_store *store)
+static void open_whole(whole *w, const pod_dataset_info *data, int64_t seq_len, pod_store *store)
 {
     const pod_language_args args = args_of(data);
     POD_CHECK_OK(pod_graph_create(pod_test_arena(), &w->g));
     w->n_tokens = data->n_tokens;
-    w->source = integers(w->g, "source", SEQ);
+    w->seq_len = seq_len;
+    w->source = integers(w->g, "source", seq_len);
     w->lengths = integers(w->g, "source_lengths", 0);
-    w->target = integers(w->g, "target", SEQ);
+    w->target = integers(w->g, "target", seq_len);
     w->target_lengths = integers(w->g, "target_lengths", 0);
     const pod_language_in in = pod_language_read(w->g);
     w->out = model()->build(w->g, &small, &in, &args);
@@ -100,22 +101,24 @@ static void open_whole(whole *w, const pod_dataset_info *data, pod_store *store)
 }
 
 /* The logits of the token at `place` of each hypothesis (WIDTH, SEQ). */
-static void find_logits(whole *w, const int32_t hypothesis[WIDTH][SEQ], int64_t place,
+static void find_logits(whole *w, const int32_t hypothesis[WIDTH][MAX_SEQ], int64_t place,
                         float logits[])
 {
     int32_t *target = pod_interp_data(w->it, w->target);
     int32_t *length = pod_interp_data(w->it, w->target_lengths);
     for (int b = 0; b < WIDTH; b++) {
         length[b] = (int32_t)place + 1;
-        for (int64_t i = 0; i < SEQ; i++)
-            target[b * SEQ + i] = i == 0 ? POD_NO_TOKEN : i <= place ? hypothesis[b][i - 1] : 0;
+        for (int64_t i = 0; i < w->seq_len; i++)
+            target[b * w->seq_len + i] = i == 0       ? POD_NO_TOKEN
+                                         : i <= place ? hypothesis[b][i - 1]
+                                                      : 0;
     }
     pod_interp_run(w->it, -1);
     for (int b = 0; b < WIDTH; b++)
         for (int64_t v = 0; v < w->n_tokens; v++) {
             double sum = 0;
             for (int64_t h = 0; h < HIDDEN; h++)
-                sum += pod_interp_get(w->it, w->out.hidden, (b * SEQ + place) * HIDDEN + h) *
+                sum += pod_interp_get(w->it, w->out.hidden, (b * w->seq_len + place) * HIDDEN + h) *
                        pod_interp_get(w->it, w->out.table, v * HIDDEN + h);
             logits[b * w->n_tokens + v] = (float)sum;
         }
@@ -123,18 +126,19 @@ static void find_logits(whole *w, const int32_t hypothesis[WIDTH][SEQ], int64_t 
 
 static void search_whole(whole *w, const int32_t source[], int32_t length, pod_beam *beam)
 {
-    int32_t hypothesis[WIDTH][SEQ] = {{0}}, before[WIDTH][SEQ];
+    int32_t hypothesis[WIDTH][MAX_SEQ] = {{0}}, before[WIDTH][MAX_SEQ];
     int64_t parent[WIDTH];
-    const int64_t most = length + POD_SEARCH_MORE_TOKENS, limit = most < SEQ ? most : SEQ;
+    const int64_t most = length + POD_SEARCH_MORE_TOKENS,
+                  limit = most < w->seq_len ? most : w->seq_len;
     float *logits = POD_ARENA_NEW(pod_test_arena(), float, WIDTH * w->n_tokens);
     for (int b = 0; b < WIDTH; b++) {
-        memcpy((int32_t *)pod_interp_data(w->it, w->source) + b * SEQ, source,
-               SEQ * sizeof *source);
+        memcpy((int32_t *)pod_interp_data(w->it, w->source) + b * w->seq_len, source,
+               (size_t)w->seq_len * sizeof *source);
         ((int32_t *)pod_interp_data(w->it, w->lengths))[b] = length;
     }
     pod_beam_begin(beam, &limit);
     for (int64_t place = 0; !pod_beam_is_done(beam); place++) {
-        find_logits(w, (const int32_t(*)[SEQ])hypothesis, place, logits);
+        find_logits(w, (const int32_t(*)[MAX_SEQ])hypothesis, place, logits);
         POD_CHECK_OK(pod_beam_advance(beam, logits, parent));
         memcpy(before, hypothesis, sizeof before);
         for (int b = 0; b < WIDTH; b++) {
@@ -146,7 +150,7 @@ static void search_whole(whole *w, const int32_t source[], int32_t length, pod_b
 
 /* Each line of the file ends with the translation that the whole decoder finds. */
 static void check_file(const char *path, const pod_dataset *data, const pod_samples *samples,
-                       pod_store *store)
+                       int64_t seq_len, pod_store *store)
 {
     whole w;
     pod_beam *beam;
@@ -156,17 +160,17 @@ static void check_file(const char *path, const pod_dataset *data, const pod_samp
     const pod_beam_plan plan = {.n_sentences = 1,
                                 .width = WIDTH,
                                 .n_tokens = data->info.n_tokens,
-                                .room = SEQ,
+                                .room = seq_len,
                                 .start = POD_NO_TOKEN,
                                 .end = vocab->special[POD_SEP],
                                 .alpha = ALPHA};
-    open_whole(&w, &data->info, store);
+    open_whole(&w, &data->info, seq_len, store);
     POD_CHECK_OK(pod_beam_create(&plan, pod_test_arena(), &beam));
     FILE *f = fopen(path, "r");
     POD_CHECK(f != NULL, "%s: no file", path);
     for (int64_t i = 0; f && i < samples->n; i++) {
-        int32_t source[SEQ], length, target[SEQ], target_length, answers[SEQ];
-        float weights[SEQ];
+        int32_t source[MAX_SEQ], length, target[MAX_SEQ], target_length, answers[MAX_SEQ];
+        float weights[MAX_SEQ];
         void *const row[] = {source, &length, target, &target_length, answers, weights};
         int64_t n;
         POD_CHECK_OK(samples->fill(samples, 0, i, row, NULL));
@@ -186,13 +190,13 @@ static void check_file(const char *path, const pod_dataset *data, const pod_samp
 
 /* ---- by the programs ------------------------------------------------------------------------- */
 
-static void equals_the_whole_decoder(void)
+static void check_search(int64_t seq_len, int n_sentences)
 {
     const pod_target target = {.name = "test", .cpu = pod_cpu_features()};
     pod_coll_rules *rules;
     pod_setup s = {.batch = 4 * size,
                    .precision = POD_F32,
-                   .seq_len = SEQ,
+                   .seq_len = seq_len,
                    .beam = WIDTH,
                    .length_penalty = ALPHA};
     pod_dataset *data;
@@ -205,9 +209,9 @@ static void equals_the_whole_decoder(void)
     POD_CHECK_OK(pod_setup_mesh("auto", size, &s.compile.mesh));
     POD_CHECK_OK(pod_coll_rules_parse(pod_test_arena(), "allreduce:0-:ring", &rules));
     s.compile.rules = rules;
-    POD_CHECK_OK(pod_dataset_open(pod_test_text("cipher:10:20+%d", SENTENCES), 3, &data));
-    POD_CHECK_OK(
-        pod_sentence_pairs_open(data->text, POD_SPLIT_TEST, SEQ, 1, pod_test_arena(), &samples));
+    POD_CHECK_OK(pod_dataset_open(pod_test_text("cipher:10:20+%d", n_sentences), 3, &data));
+    POD_CHECK_OK(pod_sentence_pairs_open(data->text, POD_SPLIT_TEST, seq_len, 1, pod_test_arena(),
+                                         &samples));
     const pod_translator_args args = {.network = &network,
                                       .setup = &s,
                                       .data = data,
@@ -219,17 +223,25 @@ static void equals_the_whole_decoder(void)
                                      &evaluation));
     POD_CHECK_OK(pod_store_create(evaluation, rank, 5, &store));
     POD_CHECK_OK(pod_translator_create(&args, pod_test_arena(), &t));
+    /* Ranks search for different numbers of steps, and some for none. */
+    for (int i = 0; i < POD_SEARCH_N_PROGRAMS; i++)
+        CU_ASSERT(pod_translator_programs(t)[i]->n_colls == 0);
     POD_CHECK_OK(pod_exec_open_all(pod_translator_programs(t), POD_SEARCH_N_PROGRAMS, store, comm,
                                    pod_clock_start(), exec));
     POD_CHECK_OK(pod_translator_run(t, exec, comm, &bleu));
     CU_ASSERT(bleu >= 0 && bleu <= 100);
     const char *path = pod_test_path("made.tsv");
     POD_CHECK_OK(pod_translator_write(t, path, comm));
-    if (rank == 0) check_file(path, data, &samples, store);
+    if (rank == 0) check_file(path, data, &samples, seq_len, store);
     for (int i = 0; i < POD_SEARCH_N_PROGRAMS; i++) pod_exec_close(exec[i]);
     pod_store_destroy(store);
     pod_dataset_close(data);
 }
 
+static void equals_the_whole_decoder(void) { check_search(9, 50); }
+/* A source of at most 7 words ends a translation before --seq-len does. */
+static void ends_50_tokens_after_its_source(void) { check_search(MAX_SEQ, 3); }
+
 POD_TEST_SUITE_WITH("runtime.translator", open_comm, close_comm,
-                    {"whole", equals_the_whole_decoder});
+                    {"whole", equals_the_whole_decoder},
+                    {"50 more", ends_50_tokens_after_its_source});

@@ -8,8 +8,8 @@ bleu_score=$2
 
 made=(--precision f32 --dropout 0 --optimizer adamw --lr 2e-3 --warmup-steps 20 --lr-schedule constant --progress off)
 pairs=(--model transformer-tiny --data cipher:6:4000+60 --seq-len 8 "${made[@]}")
-small=(--model transformer-tiny --data cipher:6:120+10 --seq-len 24 --pack 4 --batch 16 --beam 2 --optimizer adamw
-    --lr-schedule constant --progress off)
+packed=(--model transformer-tiny --data cipher:6:120+10 --seq-len 24 --pack 4 --optimizer adamw --lr-schedule constant)
+small=("${packed[@]}" --batch 16 --beam 2 --progress off)
 text=(--model gpt-mini --data phrases:20:30+8 --seq-len 12 --batch 16 "${made[@]}")
 
 # value FILE KEY: a number or a text of a JSON file.
@@ -30,6 +30,10 @@ for n in 1 2 4; do
     cmp -s made1.tsv made$n.tsv || fail "other translations on $n ranks: $(diff made1.tsv made$n.tsv | head -n 4)"
     [ "$(value eval1.json bleu)" = "$(value eval$n.json bleu)" ] || fail "another BLEU on $n ranks"
 done
+for n in 1 4; do
+    on_ranks $n eval --resume target --beam 4 --precision bf16 --predictions bf16-$n.tsv >out 2>err || fail "bf16 on $n: $(cat err)"
+done
+cmp -s bf16-1.tsv bf16-4.tsv || fail "in bf16 other translations on 4 ranks: $(diff bf16-1.tsv bf16-4.tsv | head -n 4)"
 [ "$(awk -F '\t' 'NF == 3' made1.tsv | wc -l)" -eq 60 ] || fail "lines: $(head -n 3 made1.tsv)"
 cut -f 3 made1.tsv >hypotheses
 cut -f 2 made1.tsv >references
@@ -43,8 +47,20 @@ awk -v a="${want%% *}" -v b="$(value eval1.json bleu)" \
 grep -q '^  tokens/s  .*without padding, which is [0-9]\.[0-9] % of 48 a sequence$' out || fail "packed: $(grep tokens out)"
 grep -q 'warning' err && fail "a warning: $(cat err)"
 "$minipod" train "${small[@]}" --seq-len 6 --steps 1 --eval-every 0 >out 2>err || fail "long ones: $(cat err)"
-grep -q 'of 120 training pairs are longer than --seq-len 6, and are not used' err || fail "long ones: $(cat err)"
+grep -q 'of 120 training pairs do not fit into --seq-len 6 with the end token, and are not used' err || fail "long ones: $(cat err)"
 [ "$(value whole/run.json weights_hash)" = "$(value rest/run.json weights_hash)" ] || fail "a resume has other weights"
+
+# A search by the averages of the weights; evaluated again on two ranks.
+"$minipod" train "${small[@]}" --ema 0.9 --steps 8 --eval-every 0.5 --out ema >out 2>err || fail "ema: $(cat err)"
+on_ranks 2 eval --resume ema --json ema.json >out 2>err || fail "eval of ema: $(cat err)"
+[ "$(value ema/run.json eval_bleu)" = "$(value ema.json bleu)" ] || fail "BLEU of averages: $(grep bleu ema/run.json ema.json)"
+
+# The memory of a rank: a search needs more for its hypotheses than a small batch does for its step.
+of_one=("${packed[@]}" --data cipher:6:120+16 --seq-len 256 --batch 1)
+"$minipod" train "${of_one[@]}" --progress off --steps 1 --eval-every 0 --json memory.json >out 2>err || fail "memory: $(cat err)"
+"$minipod" explain memory "${of_one[@]}" >out 2>err || fail "explain memory: $(cat err)"
+grep -Eq "^ *total +$(value memory.json memory_bytes_per_core) " out || fail "memory: $(value memory.json memory_bytes_per_core), $(cat out)"
+grep -Eq '^ *search programs +[1-9]' out || fail "no more for the search: $(cat out)"
 
 # Better is down: the target is reached from above, and the best is the lowest.
 "$minipod" train "${text[@]}" --steps 60 --eval-every 0.2 --target 14 --keep-best --out text >out 2>err ||
