@@ -79,7 +79,7 @@ chmod +x agent
 export OMPI_MCA_plm_rsh_agent=$work/agent OMPI_MCA_orte_tmpdir_base=$work/session OMPI_MCA_btl=tcp,self,vader
 
 on_hosts() { # [OPTION OF MPIRUN]... PROGRAM ARGUMENT..., $ranks of it or 4
-    timeout -k 2 20 mpirun --hostfile hosts -n "${ranks:-4}" --bind-to none -x XDG_CONFIG_HOME \
+    timeout -k 2 120 mpirun --hostfile hosts -n "${ranks:-4}" --bind-to none -x XDG_CONFIG_HOME \
         ${ASAN_OPTIONS:+-x ASAN_OPTIONS} "$@"
 }
 
