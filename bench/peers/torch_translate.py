@@ -178,7 +178,7 @@ def search(model, source, lengths, end, width, alpha):
                 done[i].append((float(best[i, k]) / penalty(place + 1),
                                 texts[i, origin[i, k]].tolist()))
             done[i] = sorted(done[i], key=lambda x: -x[0])[:width]
-        rank = (word == end).to(torch.long).sort(1, stable=True)[1][:, :width]
+        rank = torch.sort((word == end).to(torch.long), dim=1, stable=True)[1][:, :width]
         sums, origin, word = (x.gather(1, rank) for x in (best, origin, word))
         texts = torch.cat((texts.gather(1, origin[..., None].expand(-1, -1, place)),
                            word[..., None]), 2)
