@@ -13,23 +13,21 @@ compilation, and evaluation counts.
 Exit code 77: PyTorch is not installed, nothing was measured.
 """
 import argparse
-import json
 import math
-import os
 import random
 import sys
 import time
 
+sys.dont_write_bytecode = True  # of what is imported from this folder
 SKIPPED = 77
 
 try:
     import h5py
     import numpy as np
     import torch
-    import torch.distributed as dist
-    import torch.multiprocessing as mp
     from torch import nn
     from torch.nn import functional as F
+    from torch_ranks import autocast, run, share_weights, sum_gradients, summed
 except ImportError as why:
     print(f"SKIPPED: {why}")
     sys.exit(SKIPPED)
@@ -274,16 +272,6 @@ def parts(batch, n):
         yield {name: x[at:at + n] for name, x in batch.items()}
 
 
-def autocast(args):
-    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=args.precision == "bf16")
-
-
-def summed(args, x):
-    if args.ranks > 1:
-        dist.all_reduce(x)
-    return x
-
-
 def train_step(model, runs, optimizer, batch, args):
     optimizer.zero_grad(set_to_none=True)
     weight = summed(args, batch["weights"].sum().clone())
@@ -294,11 +282,7 @@ def train_step(model, runs, optimizer, batch, args):
         loss = masked / weight + after / args.batch
         loss.backward()
         total += float(loss.detach())
-    if args.ranks > 1:
-        flat = torch.cat([w.grad.flatten() for w in model.parameters()])
-        dist.all_reduce(flat)
-        for w, g in zip(model.parameters(), flat.split([w.numel() for w in model.parameters()])):
-            w.grad.copy_(g.view_as(w))
+    sum_gradients(model, args)
     optimizer.step()
     return float(summed(args, torch.tensor(total)))
 
@@ -321,6 +305,7 @@ def train(rank, args):
     text, test = Text(args.data, "train", args), Text(args.data, "test", args)
     held_out = stack([x for i, x in enumerate(test.samples(0)) if i % args.ranks == rank])
     model = Bert(args.model, text.n_tokens, args.dropout)
+    share_weights(model, args)
     runs = torch.compile(model) if args.compile else model
     optimizer, batches = make_optimizer(model, args), training_batches(text, args, rank)
     if args.compile:  # outside the clock; the weights stay
@@ -346,26 +331,8 @@ def train(rank, args):
             "parameters": sum(w.numel() for w in model.parameters())}
 
 
-def run_rank(rank, args):
-    torch.set_num_threads(1)
-    torch.manual_seed(args.seed)
-    if args.ranks > 1:
-        dist.init_process_group("gloo", init_method=f"file://{args.meeting}", rank=rank,
-                                world_size=args.ranks)
-    result = train(rank, args)
-    if rank == 0:
-        record = {"schema": "minipod.peer_run", "peer": f"PyTorch {torch.__version__}",
-                  **{k: v for k, v in vars(args).items() if k not in ("json", "meeting")}, **result}
-        print(f"# PyTorch {torch.__version__}, clock wall, {args.model}, {result['parameters']} "
-              f"parameters, {args.precision}, {args.ranks} rank(s), "
-              f"{'compiled' if args.compile else 'eager'}")
-        print(f"step {1e3 * result['step_s']:.1f} ms  sequences/s "
-              f"{args.batch / result['step_s']:.1f}  of {result['steps']}")
-        if args.json:
-            with open(args.json, "w", encoding="utf-8") as f:
-                json.dump(record, f, indent=2)
-    if args.ranks > 1:
-        dist.destroy_process_group()
+def tell(args, result):
+    print(f"step {1e3 * result['step_s']:.1f} ms  sequences/s {args.batch / result['step_s']:.1f}")
 
 
 def read_arguments():
@@ -400,18 +367,5 @@ def read_arguments():
     return args
 
 
-def main():
-    args = read_arguments()
-    args.meeting = f"/tmp/torch_bert.{os.getpid()}"
-    if args.ranks == 1:
-        run_rank(0, args)
-        return
-    try:
-        mp.spawn(run_rank, args=(args,), nprocs=args.ranks)
-    finally:
-        if os.path.exists(args.meeting):
-            os.remove(args.meeting)
-
-
 if __name__ == "__main__":
-    main()
+    run(read_arguments(), train, tell)

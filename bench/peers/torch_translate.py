@@ -14,9 +14,7 @@ sides, as minipod's.
 Exit code 77: PyTorch or sacrebleu is not installed, nothing was measured.
 """
 import argparse
-import json
 import math
-import os
 import random
 import sys
 import time
@@ -29,9 +27,9 @@ try:
     import sacrebleu
     import torch
     import torch.distributed as dist
-    import torch.multiprocessing as mp
     from torch import nn
     from torch.nn import functional as F
+    from torch_ranks import autocast, run, share_weights, sum_gradients
 except ImportError as why:
     print(f"SKIPPED: {why}")
     sys.exit(SKIPPED)
@@ -232,10 +230,6 @@ def training_batches(pairs, args, rank, end):
 # ---- one rank ------------------------------------------------------------------------------------
 
 
-def autocast(args):
-    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=args.precision == "bf16")
-
-
 def text_of(ids, words):
     return " ".join(words[i] for i in ids).replace(" ##", "")
 
@@ -267,11 +261,7 @@ def train_step(model, runs, optimizer, batch, args):
         logits = runs(source, mask, target)
     loss = loss_sum(logits, answers, args.label_smoothing) / n_tokens
     loss.backward()
-    if args.ranks > 1:
-        flat = torch.cat([w.grad.flatten() for w in model.parameters()])
-        dist.all_reduce(flat)
-        for w, g in zip(model.parameters(), flat.split([w.numel() for w in model.parameters()])):
-            w.grad.copy_(g.view_as(w))
+    sum_gradients(model, args)
     optimizer.step()
     return float(loss.detach())
 
@@ -284,6 +274,7 @@ def rate_at(args, step):
 def train(rank, args):
     (pairs, words), (test, _) = read_pairs(args.data, "train"), read_pairs(args.data, "test")
     model = Transformer(args.model, len(words), args.dropout)
+    share_weights(model, args)
     runs = torch.compile(model, dynamic=True) if args.compile else model
     optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr, betas=(0.9, args.beta2),
                                   eps=1e-9, weight_decay=args.weight_decay)
@@ -317,24 +308,8 @@ def train(rank, args):
                     "parameters": sum(w.numel() for w in model.parameters())}
 
 
-def run_rank(rank, args):
-    torch.set_num_threads(1)
-    torch.manual_seed(args.seed + 1000 * rank)
-    if args.ranks > 1:
-        dist.init_process_group("gloo", init_method=f"file://{args.meeting}", rank=rank,
-                                world_size=args.ranks)
-    result = train(rank, args)
-    if rank == 0:
-        print(f"# PyTorch {torch.__version__}, clock wall, {args.model}, {result['parameters']} "
-              f"parameters, {args.precision}, {args.ranks} rank(s), "
-              f"{'compiled' if args.compile else 'eager'}, {result['steps']} steps")
-        if args.json:
-            with open(args.json, "w", encoding="utf-8") as f:
-                json.dump({"schema": "minipod.peer_run", "peer": f"PyTorch {torch.__version__}",
-                           **{k: v for k, v in vars(args).items() if k not in ("json", "meeting")},
-                           **result}, f, indent=2)
-    if args.ranks > 1:
-        dist.destroy_process_group()
+def tell(_args, result):
+    print(f"best BLEU {max(x['bleu'] for x in result['evaluations']):.2f}")
 
 
 def read_arguments():
@@ -363,18 +338,5 @@ def read_arguments():
     return p.parse_args()
 
 
-def main():
-    args = read_arguments()
-    args.meeting = f"/tmp/torch_translate.{os.getpid()}"
-    if args.ranks == 1:
-        run_rank(0, args)
-        return
-    try:
-        mp.spawn(run_rank, args=(args,), nprocs=args.ranks)
-    finally:
-        if os.path.exists(args.meeting):
-            os.remove(args.meeting)
-
-
 if __name__ == "__main__":
-    main()
+    run(read_arguments(), train, tell)
