@@ -28,6 +28,7 @@ struct pod_table {
     const pod_column *column;
     int n_columns;
     text_list notes, cells;
+    size_t *longest;  /* (n_columns), the cells so far, in bytes */
     int n_head_notes; /* -1: all stand before the rows */
     pod_log *log;     /* of a stream; else NULL */
     const int *widths;
@@ -48,6 +49,11 @@ pod_status pod_table_create(const pod_column columns[], int n_columns, pod_table
         return POD_E_NOMEM;
     }
     *t = (pod_table){.arena = arena, .column = columns, .n_columns = n_columns, .n_head_notes = -1};
+    t->longest = POD_ARENA_NEW(arena, size_t, n_columns);
+    if (!t->longest) {
+        pod_arena_destroy(arena);
+        return POD_E_NOMEM;
+    }
     *out = t;
     return POD_OK;
 }
@@ -91,9 +97,7 @@ static int width_of(const pod_table *t, int column)
     size_t width = strlen(t->column[column].name);
     if (strlen(t->column[column].unit) > width) width = strlen(t->column[column].unit);
     if (t->widths) return (int)width > t->widths[column] ? (int)width : t->widths[column];
-    for (int row = 0; row < n_rows(t); row++)
-        if (strlen(cell(t, row, column)) > width) width = strlen(cell(t, row, column));
-    return (int)width;
+    return (int)(t->longest[column] > width ? t->longest[column] : width);
 }
 
 static bool is_printed(const pod_table *t, int column)
@@ -127,6 +131,16 @@ static int begin_of(const pod_table *t, int column)
     for (int c = 0; c < column; c++)
         if (is_printed(t, c)) begin += width_of(t, c) + (c > 0 ? 2 : 0);
     return begin;
+}
+
+/* A table of as many rows as a fleet has jobs is printed in linear time because of this. */
+static void measure_last_cell(pod_table *t)
+{
+    if (t->status != POD_OK) return;
+    const int last = t->cells.n - 1;
+    const size_t bytes = strlen(t->cells.text[last]);
+    size_t *longest = &t->longest[last % t->n_columns];
+    if (bytes > *longest) *longest = bytes;
 }
 
 typedef void line_fn(const pod_table *t, int number, FILE *to);
@@ -223,6 +237,7 @@ void pod_table_add(pod_table *t, const char *fmt, ...)
     va_start(args, fmt);
     append(t, &t->cells, fmt, args);
     va_end(args);
+    measure_last_cell(t);
     if (!t->log || t->status != POD_OK || t->cells.n % t->n_columns != 0) return;
     if (!t->has_names) stream_names(t);
     stream_line(t, print_row, t->cells.n / t->n_columns - 1);
@@ -252,6 +267,7 @@ void pod_table_extend(pod_table *t, const char *fmt, va_list args)
         *last = whole;
     else
         t->status = POD_E_NOMEM;
+    measure_last_cell(t);
 }
 
 void pod_table_row(pod_table *t, const char *fmt, ...)

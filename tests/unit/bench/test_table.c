@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "bench/common/table.h"
 #include "kernels/base/arena.h"
@@ -246,6 +247,18 @@ static void rows_and_numbers(void)
     pod_table_destroy(t);
 }
 
+/* `goodput --jobs` prints a row for each of 100,000 jobs: a row costs the same however many there are. */
+static void rows_by_the_thousand(void)
+{
+    enum { MANY = 30000 };
+    pod_table *t = make(MANY);
+    const clock_t begin = clock();
+    free(printed(t));
+    const double took_s = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    POD_CHECK(took_s < 2, "%d rows take %g s", MANY, took_s);
+    pod_table_destroy(t);
+}
+
 static void decimals_tell_accuracy_from_target(void)
 {
     static const struct {
@@ -258,11 +271,10 @@ static void decimals_tell_accuracy_from_target(void)
         CU_ASSERT_EQUAL(pod_places_apart(cases[i].accuracy, cases[i].target), cases[i].places);
 }
 
-POD_TEST_SUITE("bench.table",
-               {"decimals tell accuracy from target", decimals_tell_accuracy_from_target},
-               {"aligned for a person", aligned_for_a_person}, {"a row at once", a_row_at_once},
-               {"streamed", streamed}, {"csv and json", csv_and_json},
-               {"keys of columns", keys_of_columns},
-               {"groups, and what is not known", groups_and_unknowns},
-               {"numbers as they are", numbers_as_they_are},
-               {"many rows and none", many_rows_and_none}, {"rows and numbers", rows_and_numbers});
+POD_TEST_SUITE(
+    "bench.table", {"decimals tell accuracy from target", decimals_tell_accuracy_from_target},
+    {"aligned for a person", aligned_for_a_person}, {"a row at once", a_row_at_once},
+    {"streamed", streamed}, {"csv and json", csv_and_json}, {"keys of columns", keys_of_columns},
+    {"groups, and what is not known", groups_and_unknowns},
+    {"numbers as they are", numbers_as_they_are}, {"many rows and none", many_rows_and_none},
+    {"rows by the thousand", rows_by_the_thousand}, {"rows and numbers", rows_and_numbers});
