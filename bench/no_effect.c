@@ -56,7 +56,7 @@ static bool is_met(const pod_config *c, int n_ranks, const need *n)
     const char *want = n->want + is_not;
     if (strcmp(want, "ranks") == 0) return n_ranks > 1;
     if (strcmp(want, "set") == 0) return is_set(c, n->other) != is_not;
-    const char *text = pod_config_text(c, n->other);
+    const char *text = pod_config_value(c, n->other);
     if (n->other == POD_OPT_DATA && !*text) text = "glyphs"; /* the default is synthetic */
     if (strcmp(want, "reads") == 0) return reads(text, n->option);
     return is_among(want, text, strcspn(text, is_not ? ":" : "")) != is_not;

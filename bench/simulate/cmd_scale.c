@@ -91,7 +91,7 @@ static void add_head(pod_record *r, const pod_scaling *s, const pod_config *c)
     const char *scaling = pod_config_text(c, POD_OPT_SCALING);
     pod_table_note(r->table, "minipod %s scale, machine %s, %s, %s scaling", POD_VERSION,
                    s->machine, model, scaling);
-    pod_table_note(r->table, "images: %s%s", s->images,
+    pod_table_note(r->table, "data: %s%s", s->images,
                    s->has_data && !pod_config_is_set(c, POD_OPT_DATA)
                        ? ", made, of the size it was published for; --data gives others"
                        : "");

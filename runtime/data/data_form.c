@@ -23,13 +23,14 @@ static const char hdf5_magic[] = "\211HDF\r\n\032\n";
 #define IMPORT_IMAGES "minipod data import images FOLDER -o F.h5 --image-size N first"
 #define CONVERT       "convert it to JPEG or PNG, then minipod data import images"
 #define WITH_H5PY     "write it as HDF5 with h5py first (doc/datasets.md)"
+#define WITH_IMPORT   "minipod data import reads texts, pairs and lists of images; or " WITH_H5PY
 #define UNPACK        "unpack it, then minipod data import"
 
 static const pod_data_form hdf5 = {"HDF5", NULL, 0, false}, idx = {"IDX", IMPORT_IDX, 0, false},
                            cifar = {"CIFAR's binary form", IMPORT_CIFAR, 0, false},
                            npz = {"an archive of numpy arrays (.npz)", WITH_H5PY, 0, false},
                            torch = {"a file of PyTorch", WITH_H5PY, 0, false},
-                           text = {"a text file", WITH_H5PY, 0, true},
+                           text = {"a text file", WITH_IMPORT, 0, true},
                            zip = {"a zip archive", UNPACK, 0, false},
                            packed = {"packed by gzip", "unpack it first", 0, false},
                            empty = {"an empty file", "was its writing cut short?", 0, false};
@@ -254,7 +255,9 @@ static pod_status explain_folder(const char *path)
                         path);
     search(path, 0, &f);
     if (!f.form)
-        return pod_fail(POD_E_FORMAT, "%s: is a folder, need a file of HDF5 (doc/datasets.md)",
+        return pod_fail(POD_E_FORMAT,
+                        "%s: is a folder, need a file of HDF5, as minipod data import makes it "
+                        "(doc/datasets.md)",
                         path);
     if (!f.form->todo)
         return pod_fail(POD_E_FORMAT, "%s: is a folder with a file of HDF5 in it: --data %s", path,

@@ -289,8 +289,9 @@ static pod_status check(const pod_text_info *info, pod_split split)
                         info->name);
     if (info->n_documents[split] < 2)
         return pod_fail(POD_E_INVALID,
-                        "%s: masked-lm draws sentences that do not follow from another document, "
-                        "and %s has %" PRId64,
+                        "%s: the %s split has %" PRId64
+                        " documents, masked-lm needs 2: a sentence that does "
+                        "not follow comes from another one",
                         info->name, pod_split_name(split), info->n_documents[split]);
     return POD_OK;
 }

@@ -101,7 +101,7 @@ trains() {
     rm -f started
     env -u OMPI_ALLOW_RUN_AS_ROOT -u OMPI_ALLOW_RUN_AS_ROOT_CONFIRM PATH="$work/ranks:$PATH" "$minipod" "${real[@]}" "$@" >out 2>err || fail "scale $*: $(cat err)"
     [ "$(grep -c -e " --data=$data " started)" = 2 ] || fail "scale $*: want 2 with $data: $(cat started)"
-    grep -q "^# images: $images\$" out || fail "scale $*: no images $images: $(cat out)"
+    grep -q "^# data: $images\$" out || fail "scale $*: no images $images: $(cat out)"
     json real.json "j['data'] == '$data'"
 }
 made='made, of the size it was published for; --data gives others'

@@ -64,6 +64,9 @@ static void typed(void)
         {&train, "--crop-pad 2 --augment crop+flip", ""},
         {&eval, "--prefetch 4 --input-threads 0",
          WARN "prefetch 4 has no effect with --input-threads 0\n"},
+        {&eval, "--length-penalty 1 --beam 1 --model transformer-tiny",
+         WARN "length-penalty 1 has no effect with --beam 1\n"},
+        {&eval, "--length-penalty 1 --beam 3 --model transformer-tiny", ""},
         {&coll, "-n 5 --rounds 2 --on sim",
          WARN "iters 5 has no effect with --on sim\n" WARN
               "rounds 2 has no effect with --on sim\n"},

@@ -32,7 +32,8 @@ static inline void net_put(pod_interp *it, pod_value v, int64_t count, const int
     memcpy(pod_interp_data(it, v), x, sizeof *x * (size_t)count);
 }
 
-/* As the store begins; the same numbers for the same name, so that programs of one network agree. */
+/* As the store begins, but nothing is truncated; the same numbers for the same name, so that programs
+ * of one network agree. */
 static inline void net_fill_weights(pod_interp *it, const pod_graph *g)
 {
     for (int i = 0; i < pod_graph_n_variables(g); i++) {
@@ -42,7 +43,8 @@ static inline void net_fill_weights(pod_interp *it, const pod_graph *g)
         pod_rng r = pod_rng_at(pod_hash_text(POD_HASH_START, v->name),
                                (pod_place){.stream = POD_STREAM_TEST});
         for (int64_t k = 0; k < pod_shape_count(&pod_graph_type(g, v->value)->shape); k++)
-            x[k] = v->init.kind == POD_INIT_NORMAL    ? scale * pod_rng_normal(&r)
+            x[k] = v->init.kind == POD_INIT_NORMAL || v->init.kind == POD_INIT_TRUNCATED
+                       ? scale * pod_rng_normal(&r)
                    : v->init.kind == POD_INIT_UNIFORM ? scale * (2 * pod_rng_uniform(&r) - 1)
                    : v->init.kind == POD_INIT_ONE     ? 1
                                                       : 0;

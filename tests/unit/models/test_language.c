@@ -1,12 +1,10 @@
-/* Language models: sizes as published. */
+/* BERT: sizes as published, and what each token sees. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/language.h"
-#include "runtime/ops/op.h"
 #include "runtime/task/network.h"
-#include "tests/harness/harness.h"
+#include "tests/unit/models/language_net.h"
 
 static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in *in)
 {
@@ -78,5 +76,54 @@ static void too_long_is_refused(void)
                     "sequences of 513 tokens, but the model has 512 positions");
 }
 
+/* A token, or its segment, changes all places of its sequence, and the answer for the next sentence. One
+ * that is padding changes its own place alone. */
+static void tokens_see_what_they_may(void)
+{
+    enum { N = 3, S = 6, V = 29, H = 32 };
+    static const pod_language_size small = {2, H, 4, 64, S};
+    static const int32_t lengths[N] = {6, 2, 4};
+    static float before[N * S * H], next_before[N * 2];
+    const int64_t rows[] = {N, S}, n = N;
+    const pod_language_args args = net_args(V);
+    pod_graph *g = net_graph();
+    const pod_language_in in = {.ids = net_ints(g, "ids", 2, rows),
+                                .segments = net_ints(g, "segments", 2, rows),
+                                .lengths = net_ints(g, "lengths", 1, &n),
+                                .positions = net_ints(g, "positions", 2, rows)};
+    const pod_language_out y = pod_language_find("bert-tiny")->build(g, &small, &in, &args);
+    pod_interp *it = net_open(g);
+    int32_t *const changes[] = {pod_interp_data(it, in.ids), pod_interp_data(it, in.segments)};
+    const float *after = pod_interp_data(it, y.hidden), *next = pod_interp_data(it, y.next);
+    net_put(it, in.lengths, N, lengths);
+    for (int i = 0; i < N * S; i++) {
+        changes[0][i] = i * 7 % V;
+        changes[1][i] = i % S > 2;
+        ((int32_t *)pod_interp_data(it, in.positions))[i] = i % S;
+    }
+    pod_interp_run(it, -1);
+    memcpy(before, after, sizeof before);
+    memcpy(next_before, next, sizeof next_before);
+    for (int k = 0; k < 2 * N * S; k++) {
+        const int changed = k / 2, of = changed / S;
+        const bool is_seen = changed % S < lengths[of];
+        int32_t *x = &changes[k % 2][changed];
+        const int32_t was = *x;
+        *x = k % 2 ? 1 - was : (was + 1) % V;
+        pod_interp_run(it, -1);
+        *x = was;
+        for (int i = 0; i < N * S; i++) {
+            const bool sees = i == changed || (i / S == of && is_seen);
+            POD_CHECK((memcmp(before + i * H, after + i * H, sizeof *before * H) == 0) == !sees,
+                      "%s %d changed, place %d", k % 2 ? "segment" : "token", changed, i);
+        }
+        for (int i = 0; i < N; i++)
+            POD_CHECK((memcmp(next_before + i * 2, next + i * 2, sizeof *next * 2) == 0) ==
+                          !(i == of && is_seen),
+                      "%s %d changed, next sentence of %d", k % 2 ? "segment" : "token", changed,
+                      i);
+    }
+}
+
 POD_TEST_SUITE("models.language", {"sizes", sizes_are_as_published},
-               {"too_long", too_long_is_refused});
+               {"too_long", too_long_is_refused}, {"what_tokens_see", tokens_see_what_they_may});

@@ -243,6 +243,8 @@ static void bad_lines(void)
         {"--lr nan", "", "--lr: 'nan' is not a finite number"},
         {"--lr -1", "", "--lr: -1 is not within 0 to 1e+06"},
         {"--momentum=1.5", "", "--momentum: 1.5 is not within 0 to 1"},
+        {"--beta1=1", "", "--beta1: 1 is not within 0 to 0.999999"},
+        {"--beta2=1", "", "--beta2: 1 is not within 0 to 0.999999"}, /* divides by 0 */
         {"--bucket 4X", "", "--bucket: '4X' is not a size"},
         {"--bucket 0", "", "--bucket: 0 is not within 1 to 16G"},
         {"--precision bf17", "", "--precision: 'bf17' is none of bf16|bf16-conv|f32"},

@@ -154,7 +154,8 @@ static void no_data_set_at_all(void)
     pod_test_spill(path, "", 0);
     POD_CHECK_FAILS(pod_dataset_open(path, 0, &d), POD_E_FORMAT, "this is an empty file");
     pod_test_spill(path, "not HDF5 at all", 15);
-    POD_CHECK_FAILS(pod_dataset_open(path, 0, &d), POD_E_FORMAT, "this is a text file: write it");
+    POD_CHECK_FAILS(pod_dataset_open(path, 0, &d), POD_E_FORMAT,
+                    "this is a text file: minipod data import reads");
     POD_CHECK_FAILS(pod_dataset_open(pod_test_path("tex.h5"), 0, &d), POD_E_IO, "/text.h5?");
     POD_CHECK_FAILS(pod_dataset_open("glyph:8x8x1", 0, &d), POD_E_IO, "did you mean glyphs?");
     POD_CHECK_FAILS(pod_dataset_open("mnist", 0, &d), POD_E_IO, "or made data: glyphs");

@@ -229,10 +229,10 @@ static void one_document_is_refused(void)
     pod_text_set *text = make_text(1);
     const pod_masked_pairs how = usual();
     pod_samples s;
-    POD_CHECK_FAILS(pod_masked_pairs_open(text, POD_SPLIT_TEST, &how, pod_test_arena(), &s),
-                    POD_E_INVALID,
-                    "made: masked-lm draws sentences that do not follow from another document, and "
-                    "test has 1");
+    POD_CHECK_FAILS(
+        pod_masked_pairs_open(text, POD_SPLIT_TEST, &how, pod_test_arena(), &s), POD_E_INVALID,
+        "made: the test split has 1 documents, masked-lm needs 2: a sentence that does not "
+        "follow comes from another one");
     pod_text_set_close(text);
 }
 

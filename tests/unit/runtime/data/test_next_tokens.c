@@ -67,6 +67,11 @@ static void rows_by_hand(void)
                       "row %d, place %d: %d, %d, %g", k, i, x.ids[i], x.answers[i],
                       (double)x.weights[i]);
     }
+    sample x;
+    memset(&x, 0xee, sizeof x);
+    s.pad(&s, (void *const[]){x.ids, &x.length, x.answers, x.weights});
+    CU_ASSERT(x.length == 0);
+    for (int i = 0; i < SEQ; i++) CU_ASSERT(x.weights[i] == 0);
     POD_CHECK_FAILS(pod_next_tokens_open(t, POD_SPLIT_TEST, SEQ, pod_test_arena(), &none),
                     POD_E_INVALID, "made: the test split has no document");
     pod_text_set_close(t);

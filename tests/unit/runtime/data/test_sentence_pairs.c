@@ -107,6 +107,18 @@ static void check_sample(const pod_text_set *t, pod_split split, int64_t row, in
     }
 }
 
+/* What fills a batch up has no tokens and counts nothing. */
+static void check_padding(const pod_samples *s, int64_t seq_len)
+{
+    sample x;
+    void *const row[] = {x.source,         &x.source_length, x.target,
+                         &x.target_length, x.answers,        x.weights};
+    memset(&x, 0xee, sizeof x);
+    s->pad(s, row);
+    CU_ASSERT(x.source_length == 0 && x.target_length == 0);
+    for (int64_t i = 0; i < seq_len; i++) CU_ASSERT(x.weights[i] == 0);
+}
+
 /* Of training, those that fit, in order; of evaluation all. */
 static void samples_of(int64_t seq_len)
 {
@@ -127,6 +139,7 @@ static void samples_of(int64_t seq_len)
         const sample x = draw(&s, row);
         check_sample(t, POD_SPLIT_TEST, row, seq_len, &x);
     }
+    check_padding(&s, seq_len);
     pod_text_set_close(t);
 }
 
