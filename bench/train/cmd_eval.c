@@ -74,6 +74,7 @@ static pod_status prepare_search(job *j, const pod_target *host)
                                       .data = j->data,
                                       .samples = &j->samples,
                                       .target = host,
+                                      .log = j->call->log,
                                       .rank = pod_comm_rank(j->call->comm),
                                       .size = pod_comm_size(j->call->comm)};
     if (!j->network.task->is_searched) return POD_OK;

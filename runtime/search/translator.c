@@ -262,16 +262,30 @@ static pod_status search(pod_translator *t, pod_exec *e)
     return POD_OK;
 }
 
+static pod_status translate_set(pod_translator *t, pod_exec *const exec[], int64_t set)
+{
+    POD_TRY(read_set(t, set));
+    POD_TRY(encode(t, exec[POD_SEARCH_ENCODE]));
+    POD_TRY(search(t, exec[POD_SEARCH_STEP]));
+    keep_answers(t, set);
+    return POD_OK;
+}
+
+/* Shows its progress by a copy of the log, whose own progress is of the training around it. */
 static pod_status translate(pod_translator *t, pod_exec *const exec[])
 {
-    for (int64_t set = 0; set < t->n_sets; set++) {
+    const int64_t n = t->args.samples->n, of_all_ranks = t->z.n_sentences * t->args.size;
+    pod_log log = t->args.log ? *t->args.log : (pod_log){0};
+    pod_status status = POD_OK;
+    pod_progress_begin(&log, "translate", "sentences", 0, n);
+    for (int64_t set = 0; set < t->n_sets && status == POD_OK; set++) {
         if (sentence_at(t, set, 0) < 0) break; /* nor is there one in a later set */
-        POD_TRY(read_set(t, set));
-        POD_TRY(encode(t, exec[POD_SEARCH_ENCODE]));
-        POD_TRY(search(t, exec[POD_SEARCH_STEP]));
-        keep_answers(t, set);
+        const int64_t done = (set + 1) * of_all_ranks;
+        status = translate_set(t, exec, set);
+        pod_progress_at(&log, done < n ? done : n, "%s", "");
     }
-    return POD_OK;
+    pod_progress_end(&log);
+    return status;
 }
 
 /* ---- the score ------------------------------------------------------------------------------- */

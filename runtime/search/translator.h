@@ -12,6 +12,7 @@
 #define MINIPOD_RUNTIME_SEARCH_TRANSLATOR_H
 
 #include "collectives/exec/comm.h"
+#include "runtime/core/log.h"
 #include "runtime/exec/exec.h"
 #include "runtime/task/task.h"
 
@@ -26,6 +27,7 @@ typedef struct pod_translator_args { /* all borrowed as long as the translator i
     const pod_dataset *data;
     const pod_samples *samples; /* of its test split */
     const pod_target *target;
+    const pod_log *log; /* shows the progress of a run; NULL: nothing is shown */
     int rank, size;
 } pod_translator_args;
 

@@ -61,6 +61,7 @@ static pod_status prepare_search(pod__trainer *t)
                                       .data = t->data,
                                       .samples = &t->samples[POD_SPLIT_TEST],
                                       .target = a->target,
+                                      .log = a->log,
                                       .rank = pod_comm_rank(a->comm),
                                       .size = pod_comm_size(a->comm)};
     if (!a->network->task->is_searched) return POD_OK;
