@@ -184,11 +184,15 @@ static void tell(const intake *m, const int64_t n_rows[], const int64_t n_docume
     const int64_t documents = n_documents[0] + n_documents[1], rows = n_rows[0] + n_rows[1];
     pod_text_tell_ignored(&m->files, m->log);
     pod_text_tell_invalid(&m->invalid, m->log);
-    if (m->info.vocab->has_capitals && !m->options->is_cased)
-        pod_log_say(m->log, POD_LOG_WARNING,
-                    "%s: has tokens with capital letters, which lower-case words never match; "
-                    "--cased keeps case",
-                    m->options->vocab);
+    if (m->info.vocab->has_capitals != m->options->is_cased)
+        pod_log_say(
+            m->log, POD_LOG_WARNING,
+            m->options->is_cased
+                ? "%s: has no tokens with capital letters, so that words with them become "
+                  "[UNK]; without --cased words are lower case"
+                : "%s: has tokens with capital letters, which lower-case words never match; "
+                  "--cased keeps case",
+            m->options->vocab);
     for (int s = 0; s < POD_N_SPLITS; s++)
         if (n_rows[s] == 0)
             pod_log_say(m->log, POD_LOG_WARNING,

@@ -53,6 +53,7 @@ taken 'length: shortest 4, 1 % 4, 25 %' info t.h5
 taken '0.00 % .UNK.' info t.h5
 taken '^words  *uncased, vocabulary of 46 tokens' info t.h5
 taken '^words  *cased' "${text[@]}" --cased
+taken 'warning: v.txt: has no tokens with capital letters, so that words with them become .UNK.' "${text[@]}" --cased
 # L4: what makes next sentences impossible is told.
 taken 'warning: .* documents have .* sentences, fewer than two each: no next sentence' import text books/a.txt -o t.h5 --vocab v.txt
 taken 'warning: all text is one document: a random next sentence needs two; give more files' import text books/b.md -o t.h5 --vocab v.txt --documents file
