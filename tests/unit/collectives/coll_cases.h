@@ -15,6 +15,14 @@
 
 enum { COLL_GUARD = 4 }; /* elements behind every buffer that must stay as they are */
 
+/* Which of the cases of every algorithm, mesh, net of three and count of three, in that order, are tried:
+ * a third, in which each two of mesh, net and count meet; under sanitizers, every n-th. */
+enum { COLL_TRIED_OF = POD_TEST_EVERY > 1 ? POD_TEST_EVERY : 3 };
+static inline bool coll_is_tried(int k)
+{
+    return POD_TEST_EVERY > 1 ? k % POD_TEST_EVERY == 0 : (k / 9 + k / 3 + k) % 3 == 0;
+}
+
 pod_mesh coll_mesh(const char *text); /* "2x2"; fails the running test where it is none */
 
 /* Of float32, over all ranks, from root 0. */
