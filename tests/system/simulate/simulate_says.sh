@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # simulate_says.sh MINIPOD: what a simulation says of itself: the settings in force, what was given, who is slow
-# and what would help, in the table, the CSV and the JSON.
+# and what would help, in the table, the CSV and the JSON; the pages have the validation that it prints.
 # shellcheck source=tests/system/common.sh
-. "$(dirname "$0")/../common.sh"
+root=$(realpath "$(dirname "$0")/../../..")
+. "$root/tests/system/common.sh"
 pod=(simulate --machine tpu-v3 --mesh 2x4x4 --model resnet20 --batch 512)
 
 # says PATTERN WORD...: ends with 0 and prints that on standard output
@@ -88,6 +89,14 @@ grep -q '"all_hold": true' validate.json || fail "validate.json: $(head -12 vali
 grep -E '^# +[0-9.]+ ms: minipod simulate ' out >commands
 [ "$(wc -l <commands)" -eq "$(grep -c -E '^  [A-Z]' out)" ] || fail "not a command for each row: $(cat out)"
 cmp -s commands <(grep -E '^# +[0-9.]+ ms: minipod simulate ' validate.csv) || fail "the CSV has other commands"
+n_predicted=0
+while read -r published predicted error row_is _; do
+    [ "$row_is" = predicted ] && n_predicted=$((n_predicted + 1))
+    grep -q -F "| $published | $predicted | $error % | $row_is |" "$root/doc/simulation.md" ||
+        fail "doc/simulation.md: no row of $published ms published, $predicted predicted, $error %, $row_is"
+done < <(awk '!/^#/ {for (i = 1; i <= NF; i++) if ($i ~ /^[-+][0-9.]+$/) {print $(i - 2), $(i - 1), $i, $(i + 1); next}}' out)
+[ "$n_predicted" -gt 8 ] && grep -q "$n_predicted runs to which no constant was fitted" "$root/README.md" ||
+    fail "README.md: not $n_predicted predicted runs"
 while read -r _ step _ _ command; do
     case $command in *shard-update*) continue ;; esac # 8,192 cores, whose shards take seconds to plan
     eval "\"\$minipod\" $command --json row.json" >/dev/null 2>err || fail "$command: $(cat err)"
