@@ -213,7 +213,7 @@ static const char *turned_back_dir(const char *what, int64_t n)
     const char *dir = fresh_dir(what, n, 0);
     const pod_checkpoint_save kept = {.is_kept = true};
     for (int i = 0; i < N_LEFT; i++)
-        POD_CHECK_OK(pod_test_save_as(&older, dir, left_behind[i], RANKS, NULL, &kept));
+        POD_CHECK_OK(pod_test_save_as(&older, dir, left_behind[i], 1, NULL, &kept));
     POD_CHECK_OK(pod_dir_make(pod_arena_text(arena, "%s/step-000000104.old", dir)));
     POD_CHECK_OK(pod_checkpoint_point_to(dir, OLDER));
     return dir;
