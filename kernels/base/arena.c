@@ -17,6 +17,7 @@ typedef struct block {
 struct pod_arena {
     pod_alloc from;
     block *blocks; /* the first one is being filled */
+    block *spare;  /* empty ones */
     size_t total;
 };
 
@@ -53,10 +54,22 @@ pod_status pod_arena_create(const pod_alloc *from, pod_arena **out)
     return POD_OK;
 }
 
+void pod_arena_reset(pod_arena *a)
+{
+    while (a->blocks) {
+        block *b = a->blocks;
+        a->blocks = b->next;
+        *b = (block){.next = a->spare, .bytes = b->bytes};
+        a->spare = b;
+    }
+    a->total = 0;
+}
+
 void pod_arena_destroy(pod_arena *a)
 {
     if (!a) return;
-    for (block *b = a->blocks; b;) {
+    pod_arena_reset(a);
+    for (block *b = a->spare; b;) {
         block *next = b->next;
         a->from.put(a->from.ctx, b);
         b = next;
@@ -74,22 +87,34 @@ static void *block_take(block *b, size_t align, size_t bytes)
     return data + start;
 }
 
+/* Puts an empty block of at least this many bytes first. */
+static bool add_block(pod_arena *a, size_t bytes)
+{
+    block **at = &a->spare;
+    while (*at && (*at)->bytes < bytes) at = &(*at)->next;
+    block *b = *at;
+    if (b) {
+        *at = b->next;
+    } else if (bytes + header_bytes() > bytes) {
+        b = a->from.get(a->from.ctx, MAX_ALIGN, header_bytes() + bytes);
+        if (b) *b = (block){.bytes = bytes};
+    }
+    if (!b) return false;
+    b->next = a->blocks;
+    a->blocks = b;
+    return true;
+}
+
 void *pod_arena_get(pod_arena *a, size_t align, size_t bytes)
 {
     void *p = a->blocks ? block_take(a->blocks, align, bytes) : NULL;
     if (!p) {
-        size_t need = bytes + align;
-        size_t data = need > BLOCK_BYTES ? need : BLOCK_BYTES;
-        block *b = need < bytes || data + header_bytes() < data
-                       ? NULL
-                       : a->from.get(a->from.ctx, MAX_ALIGN, header_bytes() + data);
-        if (!b) {
+        const size_t need = bytes + align;
+        if (need < bytes || !add_block(a, need > BLOCK_BYTES ? need : BLOCK_BYTES)) {
             (void)pod_fail(POD_E_NOMEM, "arena: no memory for %zu bytes", bytes);
             return NULL;
         }
-        *b = (block){.next = a->blocks, .bytes = data};
-        a->blocks = b;
-        p = block_take(b, align, bytes);
+        p = block_take(a->blocks, align, bytes);
     }
     a->total += bytes;
     memset(p, 0, bytes);

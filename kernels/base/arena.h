@@ -27,6 +27,8 @@ typedef struct pod_arena pod_arena;
  * pod_alloc_default. */
 POD_MUST pod_status pod_arena_create(const pod_alloc *from, pod_arena **out);
 void pod_arena_destroy(pod_arena *a); /* frees all its memory; NULL is allowed */
+/* Ends the life of all that was allocated, and keeps the memory for the requests that follow. */
+void pod_arena_reset(pod_arena *a);
 
 /* Returns zeroed memory aligned to `align` (a power of two), valid until the arena is destroyed.
  * `bytes` may be 0. Returns NULL, with an error text, if there is no memory: the caller then

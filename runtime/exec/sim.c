@@ -141,7 +141,7 @@ static pod_status fill(pod_exec_sim *e, const pod_exec_sim_options *options)
     pod_sim_classes classes;
     POD_TRY(find_classes(e, &options->net, &classes));
     if (options->checks_room)
-        POD_TRY(check_room(e, classes.n_classes,
+        POD_TRY(check_room(e, classes.n_classes / classes.n_twins,
                            one_of_each ? classes.n_classes : pod_mesh_size(&e->program->mesh)));
     POD_TRY(pod_sim_create_alike(&options->net, &classes, one_of_each, &e->sim));
     if (options->n_failed > 0)

@@ -25,7 +25,7 @@ static pod_status take_cores(pod_sim *sim)
         return POD_E_NOMEM;
     for (int i = 0; i < sim->n_slots; i++) sim->rank[i] = -1;
     for (int k = 0; k < sim->n_columns; k++) sim->column_rank[k] = -1;
-    if (sim->n_cores == sim->classes.n_classes) return POD_OK;
+    if (sim->n_cores == sim->classes.n_classes && sim->classes.n_twins == 1) return POD_OK;
     sim->moved_by = POD_ARENA_NEW(sim->arena, pod_coord, sim->n_slots);
     return sim->moved_by ? POD_OK : POD_E_NOMEM;
 }
@@ -61,8 +61,12 @@ static void find_neighbors(pod_sim *sim)
     for (int side = 0; side < 2 * m->n_dims; side++)
         for (int k = 0; k < sim->n_slots; k++) {
             if (sim->rank[k] < 0) continue;
-            const pod_hop hop = {side / 2, side % 2 ? -1 : 1};
-            const int to = pod_mesh_neighbor(m, sim->rank[k], hop.dim, hop.dir);
+            pod_hop hop = {side / 2, side % 2 ? -1 : 1};
+            int to = pod_mesh_neighbor(m, sim->rank[k], hop.dim, hop.dir);
+            if (to < 0 && m->extent[hop.dim] == 2) { /* for twins (classes.h) */
+                hop.dir = -hop.dir;
+                to = pod_mesh_neighbor(m, sim->rank[k], hop.dim, hop.dir);
+            }
             sim->next[side * sim->n_slots + k] = (pod__sim_next){
                 to < 0 ? -1 : sim->core_of[to], pod_links_kept(sim->links, sim->rank[k], hop)};
         }
@@ -79,13 +83,15 @@ static pod_status number_cores(pod_sim *sim, bool is_each, const pod_sim_classes
         const bool is_first = pod_sim_class_rank(c, class_number) == r;
         sim->core_of[r] = k;
         sim->column_of[r] = k >> sim->n_column_shift;
-        if (is_first) sim->column_rank[sim->column_of[r]] = r;
+        if (is_first && sim->column_rank[sim->column_of[r]] < 0)
+            sim->column_rank[sim->column_of[r]] = r;
         if (!is_each && !is_first) continue;
+        const int first = sim->column_rank[sim->column_of[r]];
         sim->rank[k] = r;
         sim->name[k] = is_each ? r : class_number;
         sim->core_named[sim->name[k]] = k;
         for (int d = 0; d < c->mesh.n_dims && sim->moved_by; d++)
-            sim->moved_by[k].at[d] = sim->coord[r].at[d] / c->shift[d] * c->shift[d];
+            sim->moved_by[k].at[d] = sim->coord[r].at[d] - sim->coord[first].at[d];
     }
     POD_TRY(
         pod_links_create(sim->arena, &sim->net, &c->mesh, sim->core_of, sim->n_slots, &sim->links));
@@ -105,7 +111,8 @@ static pod_status fill(pod_sim *sim)
     sim->n_slots = is_each ? layout.n_classes << sim->n_member_bits : sim->n_cores;
     while (1 << sim->n_slot_bits < sim->n_slots) sim->n_slot_bits++;
     sim->slot_mask = (1u << sim->n_slot_bits) - 1;
-    if (sim->classes.n_alike > 1) sim->n_column_shift = sim->n_member_bits;
+    if (sim->classes.n_alike > 1)
+        sim->n_column_shift = sim->n_member_bits + (sim->classes.n_twins == 2);
     sim->n_columns = sim->n_slots >> sim->n_column_shift;
     POD_TRY(take_cores(sim));
     POD_TRY(number_cores(sim, is_each, &layout));
@@ -179,6 +186,7 @@ void pod_sim_destroy(pod_sim *sim)
     if (!sim) return;
     for (int i = 0; i < sim->n_colls; i++) pod__sim_put_state(sim, sim->coll[i]);
     for (pod__sim_shared *s = sim->shared; s; s = s->next) pod__sim_plan_free(s->plan);
+    free(sim->source);
     pod_engine_destroy(sim->engine);
     pod_arena_destroy(sim->arena);
 }
@@ -224,14 +232,15 @@ static pod_status add_coll(pod_sim *sim, const pod__sim_shared *s, double scale,
     POD_TRY(make_known_room(sim, s->plan->n_most_known));
     pod_sim_coll *c = POD_ARENA_NEW(sim->arena, pod_sim_coll, 1);
     if (!c) return POD_E_NOMEM;
+    const int n_meant = sim->classes.n_alike * sim->classes.n_twins; /* by a column */
     *c = (pod_sim_coll){.number = (uint32_t)sim->n_colls,
                         .n_places = s->plan->n_places,
                         .n_words = s->plan->n_words,
                         .step = s->plan->step,
                         .plan = s->plan,
                         .scale = scale,
-                        .n_messages = s->plan->n_messages * sim->classes.n_alike,
-                        .message_bytes = scale * s->plan->message_bytes * sim->classes.n_alike};
+                        .n_messages = s->plan->n_messages * n_meant,
+                        .message_bytes = scale * s->plan->message_bytes * n_meant};
     c->part = POD_ARENA_NEW(sim->arena, pod__sim_part, sim->n_slots);
     c->group = POD_ARENA_NEW(sim->arena, pod__sim_group, s->plan->n_syncs);
     if (!c->part || !c->group) return POD_E_NOMEM;
@@ -240,13 +249,12 @@ static pod_status add_coll(pod_sim *sim, const pod__sim_shared *s, double scale,
     return POD_OK;
 }
 
-/* Plan and costs of schedules, all[k] that of rank column_rank[k]. */
-static pod_status build_shared(pod_sim *sim, const pod_sched *const all[], pod_dtype t,
-                               pod__sim_shared **out)
+static pod_status build_shared(pod_sim *sim, const pod__sim_origin *from, pod__sim_shared **out)
 {
     pod__sim_shared *s = POD_ARENA_NEW(sim->arena, pod__sim_shared, 1);
     if (!s) return POD_E_NOMEM;
-    POD_TRY(pod__sim_plan_build(sim->arena, sim, all, t, &s->plan));
+    *s = (pod__sim_shared){.algo = from->algo, .args = from->args};
+    POD_TRY(pod__sim_plan_build(sim, from, &s->plan));
     s->next = sim->shared; /* from here on the simulation frees the plan, whatever fails */
     sim->shared = s;
     /* A SYNC that takes no time joins all that share at one. */
@@ -258,41 +266,9 @@ static pod_status build_shared(pod_sim *sim, const pod_sched *const all[], pod_d
 pod_status pod_sim_add(pod_sim *sim, const pod_sched *const all[], pod_dtype t, pod_sim_coll **out)
 {
     pod__sim_shared *s;
-    pod_arena *work;
-    pod_status status = POD_E_NOMEM;
-    POD_TRY(pod_arena_create(NULL, &work));
-    const pod_sched **ordered = POD_ARENA_NEW(work, const pod_sched *, sim->n_columns);
-    if (!ordered) goto done;
-    for (int k = 0; k < sim->n_columns; k++)
-        if (sim->column_rank[k] >= 0)
-            ordered[k] = all[pod_sim_class_of(&sim->classes, sim->column_rank[k])];
-    POD_TRY_GOTO(status, build_shared(sim, ordered, t, &s), done);
-    POD_TRY_GOTO(status, add_coll(sim, s, 1, out), done);
-done:
-    pod_arena_destroy(work);
-    return status;
-}
-
-static pod_status build_algo(pod_sim *sim, const pod_coll_algo *algo, const pod_coll_args *args,
-                             pod__sim_shared **out)
-{
-    const pod_sim_classes *c = &sim->classes;
-    pod_arena *work;
-    pod_status status = POD_E_NOMEM;
-    POD_TRY(pod_arena_create(NULL, &work));
-    const pod_sched **all = POD_ARENA_NEW(work, const pod_sched *, sim->n_columns);
-    if (!all) goto done;
-    for (int k = 0; k < sim->n_columns; k++)
-        if (sim->column_rank[k] >= 0)
-            POD_TRY_GOTO(status,
-                         pod_coll_build(work, algo, &c->mesh, sim->column_rank[k], args, &all[k]),
-                         done);
-    POD_TRY_GOTO(status, build_shared(sim, all, args->dtype, out), done);
-    (*out)->algo = algo;
-    (*out)->args = *args;
-done:
-    pod_arena_destroy(work);
-    return status;
+    const pod__sim_origin from = {.args.dtype = t, .given = all};
+    POD_TRY(build_shared(sim, &from, &s));
+    return add_coll(sim, s, 1, out);
 }
 
 /* ---- what is shared ------------------------------------------------------------------------- */
@@ -364,7 +340,8 @@ pod_status pod_sim_add_algo(pod_sim *sim, const pod_coll_algo *algo, const pod_c
 {
     pod__sim_shared *s = NULL;
     POD_TRY(find_shared(sim, algo, args, &s));
-    if (!s) POD_TRY(build_algo(sim, algo, args, &s));
+    const pod__sim_origin from = {.algo = algo, .args = *args};
+    if (!s) POD_TRY(build_shared(sim, &from, &s));
     const bool is_same = s->args.count == args->count;
     return add_coll(sim, s, is_same ? 1 : (double)args->count / (double)s->args.count, out);
 }

@@ -11,7 +11,7 @@ enum {
 
 pod_sim_classes pod_sim_classes_of_each(const pod_mesh *m)
 {
-    pod_sim_classes c = {.mesh = *m, .n_classes = pod_mesh_size(m), .n_alike = 1};
+    pod_sim_classes c = {.mesh = *m, .n_classes = pod_mesh_size(m), .n_alike = 1, .n_twins = 1};
     for (int d = 0; d < m->n_dims; d++) c.shift[d] = m->extent[d];
     return c;
 }
@@ -45,9 +45,7 @@ int pod_sim_class_rank(const pod_sim_classes *c, int class_number)
 typedef struct source { /* of the schedules of a collective */
     const pod_coll_algo *algo;
     const pod_coll_args *args;
-    pod_arena *arena;
-    const pod_sched **sched; /* (n_ranks), as far as they are there */
-    int n_compared;          /* ranks that are to be */
+    int n_compared; /* ranks that are to be */
 } source;
 
 typedef struct search {
@@ -55,14 +53,12 @@ typedef struct search {
     const pod_coord *coord; /* (n_ranks) */
     int n_ranks;
     pod_sim_likeness likeness;
+    pod_arena *scratch; /* for the schedules that are compared */
 } search;
 
-static pod_status sched_of(const search *at, source *s, int rank, const pod_sched **out)
+static pod_status sched_of(const search *at, const source *s, int rank, const pod_sched **out)
 {
-    if (!s->sched[rank])
-        POD_TRY(pod_coll_build(s->arena, s->algo, at->mesh, rank, s->args, &s->sched[rank]));
-    *out = s->sched[rank];
-    return POD_OK;
+    return pod_coll_build(at->scratch, s->algo, at->mesh, rank, s->args, out);
 }
 
 static int moved(const search *at, int rank, int dim, int by)
@@ -92,15 +88,21 @@ static void hop_on(const search *at, pod_coord *c, pod_hop hop)
     c->at[hop.dim] = (c->at[hop.dim] + hop.dir + extent) % extent;
 }
 
+/* Along an open dimension of two ranks, up from one is down from the other. */
+static bool is_turned(const search *at, pod_hop hop)
+{
+    return at->mesh->extent[hop.dim] == 2 && !at->mesh->wraps[hop.dim];
+}
+
 static bool goes_alike(const search *at, int from, int to, int from_too, int to_too)
 {
     pod_coord a = at->coord[from], b = at->coord[from_too];
     pod_hop hop, hop_too;
     while (pod_route_next(at->mesh, &a, &at->coord[to], &hop)) {
         if (!pod_route_next(at->mesh, &b, &at->coord[to_too], &hop_too)) return false;
-        if (hop.dim != hop_too.dim || hop.dir != hop_too.dir) return false;
+        if (hop.dim != hop_too.dim || (hop.dir != hop_too.dir && !is_turned(at, hop))) return false;
         hop_on(at, &a, hop);
-        hop_on(at, &b, hop);
+        hop_on(at, &b, hop_too);
     }
     return true;
 }
@@ -155,6 +157,7 @@ static pod_status holds(const search *at, source list[], int n, int dim, int by,
             POD_TRY(sched_of(at, &list[i], rank, &a));
             POD_TRY(sched_of(at, &list[i], other, &b));
             *out = are_alike(at, rank, a, other, b);
+            pod_arena_reset(at->scratch);
             if (!*out) return POD_OK;
         }
     }
@@ -191,6 +194,20 @@ static bool hops_take_time(const pod_net *net, const pod_mesh *m)
     return true;
 }
 
+/* Two ranks along an open dimension are not alike: their links differ. But they may have the same
+ * schedule, shifted. */
+static pod_status find_twins(const search *at, source list[], int n, pod_sim_classes *c)
+{
+    search exact = *at;
+    bool does;
+    if (c->n_alike == 1 || c->shift[0] != 2 || at->mesh->extent[0] != 2 || at->mesh->wraps[0])
+        return POD_OK;
+    exact.likeness = POD_SIM_EQUAL;
+    POD_TRY(holds(&exact, list, n, 0, 1, &does));
+    if (does) c->n_twins = 2;
+    return POD_OK;
+}
+
 static pod_status find(const pod_net *net, const search *at, source list[], int n,
                        pod_sim_classes *out)
 {
@@ -201,6 +218,7 @@ static pod_status find(const pod_net *net, const search *at, source list[], int 
     for (int d = 0; d < at->mesh->n_dims; d++) c.n_classes *= c.shift[d];
     c.n_alike = at->n_ranks / c.n_classes;
     c.is_near = at->likeness == POD_SIM_NEARLY;
+    POD_TRY(find_twins(at, list, n, &c));
     *out = c;
     return POD_OK;
 }
@@ -243,21 +261,20 @@ static bool is_new(const source list[], int n, const source *s)
 }
 
 /* All that are different. */
-static pod_status begin_sources(const search *at, pod_arena *a, const pod_coll_algo *const algo[],
+static pod_status begin_sources(const search *at, const pod_coll_algo *const algo[],
                                 const pod_coll_args args[], source list[], int *n)
 {
     int n_new = 0;
     for (int i = 0; i < *n; i++) {
-        const source s = {.algo = algo[i], .args = &args[i], .arena = a};
+        const source s = {.algo = algo[i], .args = &args[i]};
         if (is_new(list, n_new, &s)) list[n_new++] = s;
     }
     for (int i = 0; i < n_new; i++) {
         const pod_sched *first = NULL;
         int32_t n_steps;
-        list[i].sched = POD_ARENA_NEW(a, const pod_sched *, at->n_ranks);
-        if (!list[i].sched) return POD_E_NOMEM;
         POD_TRY(sched_of(at, &list[i], 0, &first));
         pod_sched_steps(first, &n_steps);
+        pod_arena_reset(at->scratch);
         const int most = BUDGET_STEPS / n_new / (n_steps + 1);
         list[i].n_compared = most < LEAST_RANKS ? LEAST_RANKS : most;
         if (list[i].n_compared > at->n_ranks) list[i].n_compared = at->n_ranks;
@@ -272,14 +289,16 @@ pod_status pod_sim_classes_find(const pod_net *net, const pod_mesh *m,
 {
     pod_arena *a;
     POD_TRY(pod_arena_create(NULL, &a));
-    search at;
+    search at = {0};
     pod_status status = POD_E_NOMEM;
     source *list = POD_ARENA_NEW(a, source, n);
     if (!list) goto done;
     POD_TRY_GOTO(status, begin_search(a, m, likeness, &at), done);
-    POD_TRY_GOTO(status, begin_sources(&at, a, algo, args, list, &n), done);
+    POD_TRY_GOTO(status, pod_arena_create(NULL, &at.scratch), done);
+    POD_TRY_GOTO(status, begin_sources(&at, algo, args, list, &n), done);
     POD_TRY_GOTO(status, find(net, &at, list, n, out), done);
 done:
+    pod_arena_destroy(at.scratch);
     pod_arena_destroy(a);
     return status;
 }

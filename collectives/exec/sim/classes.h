@@ -21,6 +21,7 @@ typedef struct pod_sim_classes { /* a value */
     pod_mesh mesh;
     int shift[POD_MESH_MAX_DIMS]; /* divides the extent; equal to it: no rank is like another */
     int n_classes, n_alike;       /* n_alike: ranks per class */
+    int n_twins;  /* classes with one schedule, shifted: the 2 along the first dimension; or 1 */
     bool is_near; /* POD_SIM_NEARLY: collectives of different counts may share a plan, scaled */
 } pod_sim_classes;
 

@@ -72,8 +72,8 @@ typedef struct pod__sim_plan { /* of collectives that differ at most in their co
     int32_t n_words;           /* words per core in a run */
     int32_t *n_steps, *n_last; /* (n_columns); n_last: steps without dependents */
     pod__sim_step *step;       /* (n_columns, n_places) */
-    size_t step_bytes;
-    pod__sim_rest *rest; /* (n_columns, n_places) */
+    pod__sim_rest *rest;       /* (n_columns, n_places), behind `step` in the same pages */
+    size_t bytes;              /* of both */
     pod__sim_edge *more;
     int32_t *first_root; /* (n_columns + 1) */
     pod__sim_edge *root; /* steps without `after` */
@@ -179,6 +179,8 @@ struct pod_sim {
     pod_sim_coll **coll;
     int n_colls, coll_capacity;
     pod__sim_shared *shared;
+    struct pod__sim_source *source; /* memory for the plan that is built (plan.h) */
+    int64_t source_capacity;
     int64_t message_ps, sync_ps, now_ps;
     pod__sim_known *known; /* steps of the event's collective whose dependents must be notified */
     int32_t n_known, known_capacity;
@@ -216,12 +218,16 @@ static inline int pod__sim_peer_of(const pod_sim *sim, int peer, int core)
     return pod__sim_moved(sim, sim->coord[peer], sim->moved_by[core]);
 }
 
-/* Builds a plan in the arena; sched[k] is the schedule of rank column_rank[k] (NULL: unused).
- * Numbers steps, pairs messages and SYNCs, lists dependents, and computes costs for elements of
- * type `t`. pod__sim_plan_free releases memory outside the arena. Fails with E_INVALID as
- * pod_sim_add does. */
-POD_MUST pod_status pod__sim_plan_build(pod_arena *a, const pod_sim *sim,
-                                        const pod_sched *const sched[], pod_dtype t,
+typedef struct pod__sim_origin {   /* of the schedules of a plan */
+    const pod_coll_algo *algo;     /* NULL: they are given */
+    pod_coll_args args;            /* of given ones only the dtype */
+    const pod_sched *const *given; /* by class; borrowed until the plan is built */
+} pod__sim_origin;
+
+/* Builds a plan in the arena of the simulation: numbers steps, pairs messages and SYNCs, lists
+ * dependents, and computes costs. pod__sim_plan_free releases memory outside the arena. Fails with
+ * E_INVALID as pod_sim_add and pod_sim_add_algo do. */
+POD_MUST pod_status pod__sim_plan_build(pod_sim *sim, const pod__sim_origin *from,
                                         pod__sim_plan **out);
 void pod__sim_plan_free(pod__sim_plan *p);
 

@@ -53,7 +53,8 @@ pod_status pod_sim_collective_need(const pod_net *net, const pod_mesh *m, const 
 {
     pod_sim_classes classes;
     POD_TRY(find_classes(net, m, algo, args, &classes));
-    return pod_sim_find_need(m, algo, args, classes.n_classes, classes.n_classes, out);
+    return pod_sim_find_need(m, algo, args, classes.n_classes / classes.n_twins, classes.n_classes,
+                             out);
 }
 
 pod_status pod_sim_collective(const pod_net *net, const pod_mesh *m, const pod_coll_algo *algo,

@@ -3,52 +3,67 @@
 
 #include "collectives/exec/sim/plan.h"
 
-static pod_status blame(const pod__sim_builder *b, int32_t i, const char *fault)
+static pod_status blame(const pod__sim_builder *b, int column, int32_t place, const char *fault)
 {
+    const pod_sched *s;
     char text[POD_STEP_TEXT_BYTES];
-    const int rank = b->rank[b->column[i]];
-    pod_step_print(pod__sim_source_of(b, i), text, sizeof text);
-    return pod_fail(POD_E_INVALID, "schedule: rank %d step %d (%s): %s", rank,
-                    (int)pod__sim_place_of(b, i), text, fault);
+    int32_t n;
+    POD_TRY(pod__sim_sched_of(b, b->work, column, &s));
+    pod_step_print(&pod_sched_steps(s, &n)[place], text, sizeof text);
+    return pod_fail(POD_E_INVALID, "schedule: rank %d step %d (%s): %s", b->rank[column],
+                    (int)place, text, fault);
 }
 
 /* ---- messages ------------------------------------------------------------------------------- */
 
-typedef struct receives { /* all receives, those of one sender's class together */
+typedef struct receive {
+    int32_t column, place;
+} receive;
+
+typedef struct receives { /* all receives, those of one sender's column together */
     int32_t *first;       /* (n_columns + 1) */
-    int32_t *step;
+    receive *list;
 } receives;
+
+static pod_status count_receives(pod__sim_builder *b, int32_t n_from[])
+{
+    const int n_ranks = pod_mesh_size(&b->classes->mesh);
+    for (int k = 0; k < b->plan->n_columns; k++)
+        for (int32_t i = 0; i < b->plan->n_steps[k]; i++) {
+            const pod__sim_source *s = &b->steps[k][i];
+            if (s->kind != POD_STEP_SEND && !pod__sim_receives(s)) continue;
+            if (s->peer < 0 || s->peer >= n_ranks) return blame(b, k, i, "there is no such peer");
+            if (s->peer == b->rank[k]) return blame(b, k, i, "a message to itself");
+            if (s->kind != POD_STEP_SEND) n_from[b->column_of[s->peer]]++;
+        }
+    return POD_OK;
+}
 
 static pod_status sort_receives(pod__sim_builder *b, receives *out)
 {
-    const int n_columns = b->plan->n_columns, n_ranks = pod_mesh_size(&b->classes->mesh);
-    const int32_t n = b->first[n_columns];
+    const int n_columns = b->plan->n_columns;
     int32_t *first = POD_ARENA_NEW(b->work, int32_t, n_columns + 1);
     if (!first) return POD_E_NOMEM;
-    for (int32_t i = 0; i < n; i++) {
-        const pod_step *s = pod__sim_source_of(b, i);
-        if (!pod_step_is_message(s)) continue;
-        if (s->peer < 0 || s->peer >= n_ranks) return blame(b, i, "there is no such peer");
-        if (s->peer == b->rank[b->column[i]]) return blame(b, i, "a message to itself");
-        if (s->kind != POD_STEP_SEND) first[b->column_of[s->peer]]++;
-    }
+    POD_TRY(count_receives(b, first));
     for (int k = 0; k < n_columns; k++) first[k + 1] += first[k];
-    int32_t *list = POD_ARENA_NEW(b->work, int32_t, first[n_columns]);
+    receive *list = POD_ARENA_NEW(b->work, receive, first[n_columns]);
     if (!list) return POD_E_NOMEM;
-    for (int32_t i = n; i-- > 0;)
-        if (pod__sim_receives(pod__sim_source_of(b, i)))
-            list[--first[b->column_of[pod__sim_source_of(b, i)->peer]]] = i;
+    for (int k = n_columns; k-- > 0;)
+        for (int32_t i = b->plan->n_steps[k]; i-- > 0;)
+            if (pod__sim_receives(&b->steps[k][i]))
+                list[--first[b->column_of[b->steps[k][i].peer]]] = (receive){k, i};
     *out = (receives){first, list};
     return POD_OK;
 }
 
-/* The rank that lies from the first of the sender's class as this receive's rank from its peer. */
-static int receiver_seen(const pod__sim_builder *b, int32_t recv)
+/* The rank that lies from the first of the sender's column as the rank of this receive's column
+ * from its peer. */
+static int receiver_seen(const pod__sim_builder *b, int column, int peer)
 {
     const pod_mesh *m = &b->classes->mesh;
-    const int peer = pod__sim_source_of(b, recv)->peer, sender = b->rank[b->column_of[peer]];
-    pod_coord c = b->coord[b->rank[b->column[recv]]];
-    if (sender == peer) return pod_mesh_rank(m, c);
+    const int sender = b->rank[b->column_of[peer]];
+    pod_coord c = b->coord[b->rank[column]];
+    if (sender == peer) return b->rank[column];
     for (int d = 0; d < m->n_dims; d++) {
         const int extent = m->extent[d];
         c.at[d] = (c.at[d] + b->coord[sender].at[d] - b->coord[peer].at[d] + extent) % extent;
@@ -64,48 +79,48 @@ static uint32_t hash(int peer, int tag, uint32_t mask)
 
 /* The place of the message to `peer` under `tag` in a table of steps; empty when it is not
  * there. */
-static int32_t *find_send(const pod__sim_builder *b, int32_t *table, uint32_t mask, int peer,
+static int32_t *find_send(const pod__sim_source step[], int32_t *table, uint32_t mask, int peer,
                           int tag)
 {
     uint32_t at = hash(peer, tag, mask);
-    for (; table[at] != POD__SIM_NONE; at = (at + 1) & mask) {
-        const pod_step *other = pod__sim_source_of(b, table[at]);
-        if (other->peer == peer && other->tag == tag) break;
-    }
+    for (; table[at] != POD__SIM_NONE; at = (at + 1) & mask)
+        if (step[table[at]].peer == peer && step[table[at]].tag == tag) break;
     return &table[at];
 }
 
-/* Enters what a class sends into a table of its own, small enough for the first caches, and looks
+/* Enters what a column sends into a table of its own, small enough for the first caches, and looks
  * up what is received from it. */
 static pod_status pair_sender(pod__sim_builder *b, const receives *recv, int k, int32_t *table)
 {
-    const int32_t begin = b->first[k], end = b->first[k + 1];
+    pod__sim_source *step = b->steps[k];
+    const int32_t n = b->plan->n_steps[k];
     uint32_t mask = 1;
-    while (mask < 2 * (uint32_t)(end - begin)) mask = 2 * mask + 1;
+    while (mask < 2 * (uint32_t)n) mask = 2 * mask + 1;
     for (uint32_t i = 0; i <= mask; i++) table[i] = POD__SIM_NONE;
-    for (int32_t i = begin; i < end; i++) {
-        const pod_step *s = pod__sim_source_of(b, i);
-        if (s->kind != POD_STEP_SEND) continue;
-        int32_t *place = find_send(b, table, mask, s->peer, s->tag);
-        if (*place != POD__SIM_NONE) return blame(b, i, "a second message with this peer and tag");
+    for (int32_t i = 0; i < n; i++) {
+        if (step[i].kind != POD_STEP_SEND) continue;
+        int32_t *place = find_send(step, table, mask, step[i].peer, step[i].tag);
+        if (*place != POD__SIM_NONE)
+            return blame(b, k, i, "a second message with this peer and tag");
         *place = i;
     }
     for (int32_t j = recv->first[k]; j < recv->first[k + 1]; j++) {
-        const int32_t i = recv->step[j];
-        const pod_step *s = pod__sim_source_of(b, i);
-        const int32_t send = *find_send(b, table, mask, receiver_seen(b, i), s->tag);
-        if (send == POD__SIM_NONE) return blame(b, i, "nobody sends it");
-        if (b->partner[send] != POD__SIM_NONE)
-            return blame(b, i, "a second message with this peer and tag");
+        const receive at = recv->list[j];
+        pod__sim_source *s = &b->steps[at.column][at.place];
+        const int32_t send =
+            *find_send(step, table, mask, receiver_seen(b, at.column, s->peer), s->tag);
+        if (send == POD__SIM_NONE) return blame(b, at.column, at.place, "nobody sends it");
+        if (step[send].partner != POD__SIM_NONE)
+            return blame(b, at.column, at.place, "a second message with this peer and tag");
         /* Ranks of a class may differ by an element, those of classes of one rank do not. */
-        if (pod__sim_source_of(b, send)->count != s->count && b->classes->n_alike == 1)
-            return blame(b, i, "another number of elements is sent");
-        b->partner[send] = i;
-        b->partner[i] = send;
+        if (step[send].count != s->count && b->classes->n_alike == 1)
+            return blame(b, at.column, at.place, "another number of elements is sent");
+        step[send].partner = at.place;
+        s->partner = send;
     }
-    for (int32_t i = begin; i < end; i++)
-        if (pod__sim_source_of(b, i)->kind == POD_STEP_SEND && b->partner[i] == POD__SIM_NONE)
-            return blame(b, i, "no receive takes it");
+    for (int32_t i = 0; i < n; i++)
+        if (step[i].kind == POD_STEP_SEND && step[i].partner == POD__SIM_NONE)
+            return blame(b, k, i, "no receive takes it");
     return POD_OK;
 }
 
@@ -122,7 +137,8 @@ pod_status pod__sim_pair_messages(pod__sim_builder *b)
 /* ---- syncs ---------------------------------------------------------------------------------- */
 
 typedef struct sync_step {
-    int32_t leader, tag, step; /* the first of the ranks that share names them all */
+    int32_t leader, tag; /* the first of the ranks that share names them all */
+    int32_t column, place;
     int n_shared;
 } sync_step;
 
@@ -132,28 +148,31 @@ static int by_group(const void *a, const void *b)
     const sync_step *y = b;
     if (x->leader != y->leader) return x->leader < y->leader ? -1 : 1;
     if (x->tag != y->tag) return x->tag < y->tag ? -1 : 1;
-    return x->step < y->step ? -1 : x->step > y->step;
+    if (x->column != y->column) return x->column < y->column ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
 }
 
 static pod_status collect_syncs(pod__sim_builder *b, sync_step **out, int32_t *n_out)
 {
-    const int32_t n_steps = b->first[b->plan->n_columns];
+    const pod__sim_plan *p = b->plan;
     int32_t n = 0;
-    for (int32_t i = 0; i < n_steps; i++) n += pod__sim_source_of(b, i)->kind == POD_STEP_SYNC;
+    for (int k = 0; k < p->n_columns; k++)
+        for (int32_t i = 0; i < p->n_steps[k]; i++) n += b->steps[k][i].kind == POD_STEP_SYNC;
     sync_step *list = POD_ARENA_NEW(b->work, sync_step, n);
     if (!list) return POD_E_NOMEM;
+    *n_out = n;
     n = 0;
-    for (int32_t i = 0; i < n_steps; i++) {
-        if (pod__sim_source_of(b, i)->kind != POD_STEP_SYNC) continue;
-        int n_shared;
-        const int *shared = pod_sched_shared(b->sched[b->column[i]], &n_shared);
-        if (n_shared == 0) return blame(b, i, "its rank shares nothing");
-        if (b->classes->n_alike > 1) return blame(b, i, "ranks that share memory are not alike");
-        list[n++] = (sync_step){shared[0], pod__sim_source_of(b, i)->tag, i, n_shared};
-    }
+    for (int k = 0; k < p->n_columns && n < *n_out; k++)
+        for (int32_t i = 0; i < p->n_steps[k]; i++) {
+            if (b->steps[k][i].kind != POD_STEP_SYNC) continue;
+            const pod__sim_sharers *sharers = &b->sharers[k];
+            if (sharers->n == 0) return blame(b, k, i, "its rank shares nothing");
+            if (b->classes->n_alike > 1)
+                return blame(b, k, i, "ranks that share memory are not alike");
+            list[n++] = (sync_step){sharers->first, b->steps[k][i].tag, k, i, sharers->n};
+        }
     if (n) qsort(list, (size_t)n, sizeof *list, by_group);
     *out = list;
-    *n_out = n;
     return POD_OK;
 }
 
@@ -166,20 +185,19 @@ pod_status pod__sim_group_syncs(pod__sim_builder *b)
     p->sync = POD_ARENA_NEW(b->out, pod__sim_sync, n);
     p->sync_member = POD_ARENA_NEW(b->out, struct pod__sim_member, n);
     if (!p->sync || !p->sync_member) return POD_E_NOMEM;
-    for (int32_t k = 0; k < n; k++) {
-        const int32_t i = list[k].step;
+    for (int32_t i = 0; i < n; i++) {
         const bool is_first =
-            k == 0 || list[k].leader != list[k - 1].leader || list[k].tag != list[k - 1].tag;
-        if (is_first) p->sync[p->n_syncs++] = (pod__sim_sync){.first = k};
+            i == 0 || list[i].leader != list[i - 1].leader || list[i].tag != list[i - 1].tag;
+        if (is_first) p->sync[p->n_syncs++] = (pod__sim_sync){.first = i};
         p->sync[p->n_syncs - 1].n++;
-        p->sync_member[k] = (struct pod__sim_member){pod__sim_place_of(b, i), b->column[i]};
-        b->partner[i] = p->n_syncs - 1;
+        p->sync_member[i] = (struct pod__sim_member){list[i].place, list[i].column};
+        b->steps[list[i].column][list[i].place].partner = p->n_syncs - 1;
     }
     for (int32_t g = 0; g < p->n_syncs; g++) {
         const sync_step *s = &list[p->sync[g].first];
         if (p->sync[g].n != s->n_shared)
-            return blame(b, s->step, "not every sharing rank has one of this tag");
+            return blame(b, s->column, s->place, "not every sharing rank has one of this tag");
     }
-    if (n > 0) p->n_most_known = b->first[p->n_columns];
+    if (n > 0) p->n_most_known = b->n_steps;
     return POD_OK;
 }

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectives/exec/sim/sim.h"
+#include "collectives/exec/sim/core.h"
 #include "collectives/net/engine.h"
 #include "kernels/base/rng.h"
 #include "tests/unit/collectives/coll_cases.h"
@@ -240,6 +240,43 @@ static void test_how_many(void)
     }
 }
 
+/* The two cores of a chip share one schedule, and so one column of the plan, if it is the same for
+ * both but for their places: half of the work of a sharded update on a pod. */
+static void test_twins(void)
+{
+    static const struct {
+        const char *mesh;
+        pod_coll coll;
+        const char *algo;
+        int64_t count;
+        pod_sim_likeness likeness;
+        int n_classes, n_twins;
+    } cases[] = {
+        {"2ox128ox32", POD_REDUCE_SCATTER, "torus2d", 1 << 20, POD_SIM_NEARLY, 256, 2},
+        {"2ox128ox32", POD_ALLGATHER, "torus2d", 1 << 20, POD_SIM_NEARLY, 256, 2},
+        {"2ox16ox8", POD_ALLREDUCE, "bucket", 1 << 20, POD_SIM_EQUAL, 32, 2},
+        {"2ox8x4", POD_ALLREDUCE, "torus2d", (1 << 20) + 1, POD_SIM_NEARLY, 2,
+         1}, /* one is longer */
+        {"2ox8x4", POD_ALLREDUCE, "tree", 1 << 20, POD_SIM_NEARLY, 64, 1},
+        {"2ox8ox4o", POD_ALLREDUCE, "torus2d", 1 << 20, POD_SIM_EQUAL, 64, 1}, /* nobody is alike */
+        {"16x16", POD_ALLREDUCE, "torus2d", 1 << 20, POD_SIM_EQUAL, 1, 1},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        const pod_mesh m = coll_mesh(cases[k].mesh);
+        const pod_coll_algo *algo = pod_coll_find(cases[k].coll, cases[k].algo);
+        const pod_coll_args args = coll_args(&m, cases[k].coll, cases[k].count);
+        pod_sim_classes c = {.n_classes = 0};
+        pod_sim *sim;
+        POD_CHECK_OK(pod_sim_classes_find(&nets[1], &m, &algo, &args, 1, cases[k].likeness, &c));
+        POD_CHECK_OK(pod_sim_create_alike(&nets[1], &c, true, &sim));
+        POD_CHECK(c.n_classes == cases[k].n_classes && c.n_twins == cases[k].n_twins &&
+                      sim->n_columns == c.n_classes / c.n_twins,
+                  "%s on %s: %d classes, %d twins, %d columns", algo->name, cases[k].mesh,
+                  c.n_classes, c.n_twins, sim->n_columns);
+        pod_sim_destroy(sim);
+    }
+}
+
 /* A tree's root is somewhere; who is next to it is not like others. */
 static void test_roots(void)
 {
@@ -255,4 +292,4 @@ static void test_roots(void)
 }
 
 POD_TEST_SUITE("sim_classes", {"every algorithm", test_every_algorithm}, {"groups", test_groups},
-               {"how many", test_how_many}, {"roots", test_roots});
+               {"how many", test_how_many}, {"twins", test_twins}, {"roots", test_roots});

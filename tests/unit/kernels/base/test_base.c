@@ -98,6 +98,29 @@ static void arena_aligns_zeroes_and_keeps_apart(void)
     pod_arena_destroy(NULL);
 }
 
+/* The second round of requests gets the memory of the first one, zeroed. */
+static void arena_reset_keeps_memory(void)
+{
+    static const size_t bytes[] = {100, 500000, 70000, 300000};
+    pod_arena *a = NULL;
+    long n_gets = 0;
+    POD_CHECK_OK(pod_arena_create(NULL, &a));
+    for (int round = 0; round < 3; round++) {
+        for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++) {
+            unsigned char *p = pod_arena_get(a, 8, bytes[i]);
+            CU_ASSERT_FATAL(p != NULL);
+            POD_CHECK(p[0] == 0 && p[bytes[i] - 1] == 0, "round %d: not zeroed", round);
+            memset(p, 1, bytes[i]);
+        }
+        if (round == 0) n_gets = pod_alloc_count();
+        CU_ASSERT_EQUAL(pod_arena_bytes(a), 870100);
+        pod_arena_reset(a);
+        CU_ASSERT_EQUAL(pod_arena_bytes(a), 0);
+    }
+    CU_ASSERT_EQUAL(pod_alloc_count(), n_gets);
+    pod_arena_destroy(a);
+}
+
 static void arena_refuses_what_overflows(void)
 {
     pod_arena *a = NULL;
@@ -437,6 +460,7 @@ static void rng_below_stays_below(void)
 
 POD_TEST_SUITE("base", {"arena survives the nth failure", arena_survives_the_nth_failure},
                {"arena aligns zeroes and keeps apart", arena_aligns_zeroes_and_keeps_apart},
+               {"arena reset keeps memory", arena_reset_keeps_memory},
                {"arena refuses what overflows", arena_refuses_what_overflows},
                {"arena copies", arena_copies},
                {"arena alloc count moves with requests", alloc_count_moves_with_requests},
