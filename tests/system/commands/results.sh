@@ -15,15 +15,15 @@ is_alone() {
     json) [ "$(head -c 1 out)" = '{' ] && [ "$(tail -1 out)" = '}' ] && [ "$(grep -c '^[{}]' out)" -eq 2 ] ;;
     esac
 }
-# results FORM WORD...: to standard output by each of its names; and what a person reads besides
+# results FORM WORD...: to standard output, by its one name as CSV and by the other as JSON; and what a person
+# reads besides
 results() {
-    local form=$1 to
+    local form=$1 to=-
     shift
-    for to in - /dev/stdout; do
-        "$@" --"$form" $to >out 2>err || fail "$* --$form $to: exit $?: $(tail -3 err)"
-        is_alone "$form" || fail "$* --$form $to: standard output: $(cat out)"
-        [ -s err ] || fail "$* --$form $to: no table on standard error"
-    done
+    [ "$form" = csv ] || to=/dev/stdout
+    "$@" --"$form" $to >out 2>err || fail "$* --$form $to: exit $?: $(tail -3 err)"
+    is_alone "$form" || fail "$* --$form $to: standard output: $(cat out)"
+    [ -s err ] || fail "$* --$form $to: no table on standard error"
     [ ! -e ./- ] && [ ! -e ./-.minipod-part ] || fail "$* --$form: a file called -"
 }
 
