@@ -4,11 +4,13 @@
  * B. bfloat16 operands are widened as they are packed.
  *
  *   for blocks of columns n, of rows m, of depth k    B's block (depth, n) stays in L2
- *     for TILE_ROWS rows: A's piece (rows, depth), into L1
- *       for panels of 2 vectors of B (depth, PANEL): a tile of C
+ *     for PIECES pieces of TILE_ROWS rows: A's (rows, depth), packed
+ *       for panels of 2 vectors of B (depth, PANEL)
+ *         for these pieces: a tile of C
  *
- * A's piece is packed [row][DEPTH], or [k][TILE_ROWS] where A is transposed: each is the order in
- * which A is read. Between blocks of k sums wait in C where it is float32, else in scratch.
+ * A piece is packed [row][DEPTH], or [k][TILE_ROWS] where A is transposed: each is the order in
+ * which A is read. One piece stays in L1, while B comes from L2; several come from L2, while a panel
+ * of B stays in L1. Between blocks of k sums wait in C where it is float32, else in scratch.
  * Packed B is panels as long as k, float32: [panel][k][PANEL], zeros beyond N. */
 #include "kernels/base/simd/simd.h"
 #include "kernels/base/simd/transpose.h"
@@ -19,12 +21,15 @@
 #define ISA(name) POD_JOIN(pod__gemm_, POD_SIMD, _##name)
 
 /* 2 TILE_ROWS sums stay in registers, beside B's two vectors; T(rows) for each height of a tile that
- * is compiled. Under AVX2 a block of B takes 384 KiB, for L2 caches from 512 KiB. */
+ * is compiled. Under AVX2 a block of B takes 384 KiB and the pieces of A 126 KiB, for L2 caches from
+ * 512 KiB. */
 #ifdef __AVX512F__
-enum { TILE_ROWS = 14, DEPTH = 384, MAX_ROWS = 36 * TILE_ROWS, MAX_COLUMNS = 1024 };
+enum { TILE_ROWS = 14, DEPTH = 384, PIECES = 1, MAX_ROWS = 36 * TILE_ROWS, MAX_COLUMNS = 1024 };
+enum { UNROLL = 1 };
 #define TILE_HEIGHTS T(14) T(8) T(4) T(1)
 #else
-enum { TILE_ROWS = 6, DEPTH = 256, MAX_ROWS = 84 * TILE_ROWS, MAX_COLUMNS = 384 };
+enum { TILE_ROWS = 6, DEPTH = 384, PIECES = 14, MAX_ROWS = 84 * TILE_ROWS, MAX_COLUMNS = 256 };
+enum { UNROLL = 4 };
 #define TILE_HEIGHTS T(6) T(4) T(2) T(1)
 #endif
 
@@ -32,7 +37,7 @@ enum {
     PANEL = 2 * POD_VEC_LANES,
     AHEAD = 256 / POD_VEC_LANES, /* rows of B that are prefetched before they are read: 2 KiB */
     /* A transposed piece is written a whole vector a step, which may reach beyond its end. */
-    PIECE_FLOATS = TILE_ROWS * DEPTH + POD_VEC_LANES
+    PIECE_FLOATS = TILE_ROWS * DEPTH + 16
 };
 
 static int64_t panels(int64_t n) { return (n + PANEL - 1) / PANEL; }
@@ -47,7 +52,7 @@ static layout layout_of(const pod_gemm_call *c)
     const int64_t columns = panels(pod_min(c->shape.n, MAX_COLUMNS)) * PANEL;
     const int64_t depth = pod_min(c->shape.k, DEPTH);
     const bool sums_wait = c->c_dtype == POD_BF16 && c->shape.k > DEPTH;
-    layout at = {.a = 0, .b = (PIECE_FLOATS + 15) / 16 * 16};
+    layout at = {.a = 0, .b = PIECES * PIECE_FLOATS};
     at.sums = at.b + (c->fused & POD_GEMM_PACKED_B ? 0 : columns * depth);
     at.end = at.sums + (sums_wait ? pod_min(c->shape.m, MAX_ROWS) * columns : 0);
     return at;
@@ -79,9 +84,12 @@ POD_INLINE void run_tile(const float *a, const float *b, int64_t depth, const ep
     pod_vec sum[TILE_ROWS][2];
 #pragma GCC unroll 14
     for (int i = 0; i < rows; i++) sum[i][0] = sum[i][1] = pod_vec_all(0);
+#pragma GCC unroll UNROLL
     for (int64_t k = 0; k < depth; k++, a += k_step, b += PANEL) {
-        _mm_prefetch((const char *)(b + AHEAD * PANEL), _MM_HINT_T0);
-        if (PANEL > 16) _mm_prefetch((const char *)(b + AHEAD * PANEL + 16), _MM_HINT_T0);
+        if (PIECES == 1) { /* B comes from L2 */
+            _mm_prefetch((const char *)(b + AHEAD * PANEL), _MM_HINT_T0);
+            if (PANEL > 16) _mm_prefetch((const char *)(b + AHEAD * PANEL + 16), _MM_HINT_T0);
+        }
         const pod_vec b0 = pod_vec_load(POD_F32, b, 0, POD_VEC_LANES);
         const pod_vec b1 =
             vectors > 1 ? pod_vec_load(POD_F32, b, POD_VEC_LANES, POD_VEC_LANES) : b0;
@@ -226,10 +234,26 @@ static epilogue epilogue_of(const product *p, const block *of, int64_t m, int64_
     return e;
 }
 
+/* Packs the pieces of A from row m on, at most PIECES; returns the row after them. */
+static int64_t pack_pieces(const product *p, const block *of, int64_t m)
+{
+    float *out = p->scratch + p->at.a;
+    const int64_t end = of->m + of->rows;
+    for (int i = 0; i < PIECES && m < end; i++, out += PIECE_FLOATS) {
+        const int64_t rows = height_for(end - m);
+        if (p->call->trans_a)
+            pack_a_across(p->call, p->x.a, m, of, out);
+        else
+            pack_a(p->call, p->x.a, m, rows, of, out);
+        m += rows;
+    }
+    return m;
+}
+
 static void run_block(const product *p, const block *of)
 {
     const pod_gemm_call *c = p->call;
-    float *room_a = p->scratch + p->at.a, *room_b = p->scratch + p->at.b;
+    float *room_b = p->scratch + p->at.b;
     const float *b = room_b;
     int64_t panel_floats = of->depth * PANEL;
     if (c->fused & POD_GEMM_PACKED_B) {
@@ -238,15 +262,15 @@ static void run_block(const product *p, const block *of)
     } else {
         pack_b_panels(c, c->ab_dtype, p->x.b, of, room_b);
     }
-    for (int64_t m = of->m, rows; m < of->m + of->rows; m += rows) {
-        rows = height_for(of->m + of->rows - m);
-        if (c->trans_a)
-            pack_a_across(c, p->x.a, m, of, room_a);
-        else
-            pack_a(c, p->x.a, m, rows, of, room_a);
+    for (int64_t first = of->m, end; first < of->m + of->rows; first = end) {
+        end = pack_pieces(p, of, first);
         for (int64_t n = 0; n < of->columns; n += PANEL) {
-            const epilogue e = epilogue_of(p, of, m, of->n + n);
-            run_any_tile(room_a, c->trans_a, b + n / PANEL * panel_floats, of->depth, &e, rows);
+            const float *a = p->scratch + p->at.a;
+            for (int64_t m = first, rows; m < end; m += rows, a += PIECE_FLOATS) {
+                const epilogue e = epilogue_of(p, of, m, of->n + n);
+                rows = height_for(of->m + of->rows - m);
+                run_any_tile(a, c->trans_a, b + n / PANEL * panel_floats, of->depth, &e, rows);
+            }
         }
     }
 }
