@@ -46,6 +46,16 @@ static void run_grad(const pod_contender *c, int set)
                         x->scratch);
 }
 
+static void run_both(const pod_contender *c, int set)
+{
+    const call *x = c->call;
+    operands *o = x->of;
+    const pod_vocab_loss_in in = in_at(o, set);
+    pod_vocab_loss_both(&x->plan, &in, 1, &o->loss, &o->sum, &o->correct,
+                        pod_operand_at(&o->dh, set), pod_operand_at(&o->dtable, set),
+                        pod_operand_at(&o->dbias, set), x->scratch);
+}
+
 /* ---- right or wrong -------------------------------------------------------------------------- */
 
 enum { N_ROWS = 3, N_PLACES = 4 };
@@ -109,16 +119,24 @@ static double sum_of_losses_err(const pod_race *r)
     return pod_err_of((double)o->loss, want, off + U * (double)(m + 4) * size);
 }
 
+/* Of the scalars, from an lse that is right. */
+static double scalars_err(const pod_race *r)
+{
+    const operands *o = r->operands;
+    const double m = (double)r->problem.product.m;
+    if ((double)o->sum != m) return (double)INFINITY;
+    if (!((double)o->correct >= 0 && (double)o->correct <= m)) return (double)INFINITY;
+    return sum_of_losses_err(r);
+}
+
 static double loss_err(const pod_race *r, const pod_contender *c)
 {
     operands *o = r->operands;
-    const double m = (double)r->problem.product.m;
     pod_operand_spoil(&o->lse);
     o->loss = o->sum = o->correct = NAN;
     c->run(c, 0);
-    if (!pod_operand_is_finite(&o->lse) || (double)o->sum != m) return (double)INFINITY;
-    if (!((double)o->correct >= 0 && (double)o->correct <= m)) return (double)INFINITY;
-    double worst = sum_of_losses_err(r);
+    if (!pod_operand_is_finite(&o->lse)) return (double)INFINITY;
+    double worst = scalars_err(r);
     for (int i = 0; i < N_ROWS; i++)
         worst = fmax(worst, lse_err(r, some(i, N_ROWS, r->problem.product.m)));
     return worst;
@@ -201,6 +219,14 @@ static double grad_err(const pod_race *r, const pod_contender *c)
     return worst;
 }
 
+static double both_err(const pod_race *r, const pod_contender *c)
+{
+    operands *o = r->operands;
+    o->loss = o->sum = o->correct = NAN;
+    const double grads = grad_err(r, c);
+    return fmax(grads, scalars_err(r));
+}
+
 /* ---- operands and contenders ----------------------------------------------------------------- */
 
 static pod_status make_operands(pod_race *r, operands *o)
@@ -224,7 +250,7 @@ static pod_status make_operands(pod_race *r, operands *o)
     return pod_operand_room(r, POD_F32, s.n, &o->dbias);
 }
 
-static pod_status make_call(const pod_kernels_plan *plan, pod_race *r, uint32_t cpu, bool is_grad,
+static pod_status make_call(const pod_kernels_plan *plan, pod_race *r, uint32_t cpu, int what,
                             call *out)
 {
     const pod_gemm_shape s = r->problem.product;
@@ -232,7 +258,7 @@ static pod_status make_call(const pod_kernels_plan *plan, pod_race *r, uint32_t 
     how.cpu = cpu;
     *out = (call){.of = r->operands,
                   .plan = pod_vocab_loss_plan_of(&how, (pod_vocab_loss_shape){s.m, s.n, s.k},
-                                                 r->problem.dtype, 0, true, is_grad)};
+                                                 r->problem.dtype, 0, true, what)};
     out->scratch =
         pod_arena_get(r->arena, POD_RACE_ALIGN, pod_vocab_loss_scratch_bytes(&out->plan));
     return out->scratch ? POD_OK : POD_E_NOMEM;
@@ -242,21 +268,25 @@ static pod_status make_call(const pod_kernels_plan *plan, pod_race *r, uint32_t 
 static pod_status fill_lse(const pod_kernels_plan *plan, pod_race *r)
 {
     call x;
-    POD_TRY(make_call(plan, r, pod_cpu_features(), false, &x));
+    POD_TRY(make_call(plan, r, pod_cpu_features(), POD_VOCAB_LOSS_LOSS, &x));
     for (int set = 0; set < r->n_sets; set++) run_loss(&(pod_contender){.call = &x}, set);
     return POD_OK;
 }
 
 pod_status pod_race_vocab_loss(const pod_kernels_plan *plan, pod_race *r)
 {
-    const bool is_grad = r->problem.function == 1;
+    static const struct {
+        void (*run)(const pod_contender *c, int set);
+        double (*err)(const pod_race *r, const pod_contender *c);
+    } of[] = {{run_loss, loss_err}, {run_grad, grad_err}, {run_both, both_err}};
+    const int what = r->problem.function; /* in the order of POD_VOCAB_LOSS_ */
     const char *name;
     uint32_t needs;
     bool is_taken = false;
     operands *o = r->operands = POD_ARENA_NEW(r->arena, operands, 1);
     if (!o) return POD_E_NOMEM;
     POD_TRY(make_operands(r, o));
-    if (is_grad) POD_TRY(fill_lse(plan, r));
+    if (what != POD_VOCAB_LOSS_LOSS) POD_TRY(fill_lse(plan, r));
     for (int i = 0; pod_vector_set(POD_FAMILY_vocab_loss, i, &name, &needs); i++) {
         const char *why_not = pod_cpu_why_not(needs);
         const bool is_picked = !why_not && !is_taken;
@@ -267,12 +297,12 @@ pod_status pod_race_vocab_loss(const pod_kernels_plan *plan, pod_race *r)
         const uint32_t cpu = is_picked ? pod_cpu_features()
                              : needs   ? needs
                                        : POD_CPU_REFERENCE_ONLY;
-        POD_TRY(make_call(plan, r, cpu, is_grad, x));
+        POD_TRY(make_call(plan, r, cpu, what, x));
         pod_race_add(r, &(pod_contender){.impl = name,
                                          .is_picked = is_picked,
                                          .peak = r->problem.dtype,
-                                         .run = is_grad ? run_grad : run_loss,
-                                         .err = is_grad ? grad_err : loss_err,
+                                         .run = of[what].run,
+                                         .err = of[what].err,
                                          .call = x});
     }
     return POD_OK;

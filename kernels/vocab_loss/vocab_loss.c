@@ -6,7 +6,8 @@
  *           +------+------+---
  *
  * Blocks of columns are the outer loop, so that a block of the table and of its gradient stays in
- * the cache for all rows. */
+ * the cache for all rows. Loss and gradients in one call have blocks of rows as the outer loop: all
+ * logits of these rows are folded, and then read again as slopes. */
 #include "kernels/vocab_loss/vocab_loss.h"
 
 #include <math.h>
@@ -17,8 +18,8 @@
 #include "kernels/base/element.h"
 #include "kernels/gemm/gemm.h"
 
-/* A block of logits has at most 2 MiB. */
-enum { MAX_ROWS = 512, COLS_MULTIPLE = 32, ALIGN = 64 };
+/* A block of logits has at most 2 MiB; those that are kept between loss and gradients have 16 MiB. */
+enum { MAX_ROWS = 512, COLS_MULTIPLE = 32, KEPT_LOGITS = 1 << 22, ALIGN = 64 };
 
 static int64_t n_row_blocks(const pod_vocab_loss_plan *p)
 {
@@ -79,17 +80,19 @@ static int64_t cols_of(const pod_vocab_loss_plan *p, bool is_last)
 }
 
 pod_vocab_loss_plan pod_vocab_loss_plan_of(const pod_choice *how, pod_vocab_loss_shape shape,
-                                           pod_dtype t, float smoothing, bool with_bias,
-                                           bool is_grad)
+                                           pod_dtype t, float smoothing, bool with_bias, int what)
 {
+    const int64_t kept_rows = pod_max(KEPT_LOGITS / shape.vocab, 1);
+    const int64_t most_rows =
+        what == POD_VOCAB_LOSS_BOTH ? pod_min(kept_rows, MAX_ROWS) : (int64_t)MAX_ROWS;
     pod_vocab_loss_plan p = {.shape = shape,
-                             .block_rows = block_of(shape.rows, MAX_ROWS, 1),
+                             .block_rows = block_of(shape.rows, most_rows, 1),
                              .block_cols =
                                  block_of(shape.vocab, POD_VOCAB_LOSS_MAX_COLS, COLS_MULTIPLE),
                              .smoothing = smoothing,
                              .dtype = (int32_t)t,
                              .with_bias = with_bias,
-                             .is_grad = is_grad};
+                             .what = what};
     POD_ASSERT(shape.vocab > (smoothing > 0 ? 1 : 0), "a vocabulary of %lld",
                (long long)shape.vocab);
     while (pod_vocab_loss_sets()[p.set] != pod_vocab_loss_pick(how->cpu)) p.set++;
@@ -108,7 +111,7 @@ pod_vocab_loss_plan pod_vocab_loss_plan_of(const pod_choice *how, pod_vocab_loss
 
 /* Offsets in bytes. */
 typedef struct layout {
-    size_t product, logits, slopes, dh, rows, sums, end;
+    size_t product, logits, slopes, dh, row, lse, scale, sums, end;
 } layout;
 
 static size_t product_bytes(const pod_vocab_loss_plan *p)
@@ -121,25 +124,29 @@ static size_t product_bytes(const pod_vocab_loss_plan *p)
         const size_t bytes =
             pod_gemm_kernels(&n)[p->kernel[which][last_rows][last_cols]].scratch_bytes(&c);
         if (bytes > most) most = bytes;
-        if (!p->is_grad && i == 3) break;
+        if (p->what == POD_VOCAB_LOSS_LOSS && i == 3) break;
     }
     return most;
 }
 
 static layout layout_of(const pod_vocab_loss_plan *p)
 {
-    const int64_t block = p->block_rows * p->block_cols, rows = p->shape.rows;
-    const bool keeps_dh = p->is_grad && p->dtype != POD_F32;
+    const size_t rows = (size_t)p->shape.rows, block_rows = (size_t)p->block_rows;
+    const size_t block = block_rows * (size_t)p->block_cols;
+    const bool loss = p->what != POD_VOCAB_LOSS_GRAD, grad = p->what != POD_VOCAB_LOSS_LOSS;
+    const bool both = loss && grad, rounds = grad && p->dtype != POD_F32;
     const size_t bytes[] = {product_bytes(p),
-                            sizeof(float) * (size_t)block,
-                            p->is_grad ? pod_dtype_bytes((pod_dtype)p->dtype) * (size_t)block : 0,
-                            keeps_dh ? sizeof(float) * (size_t)(rows * p->shape.hidden) : 0,
-                            (p->is_grad ? sizeof(float) : sizeof(pod_vocab_loss_row)) *
-                                (size_t)rows,
-                            p->is_grad ? sizeof(double) * (size_t)p->block_cols : 0};
-    size_t at[7] = {0};
-    for (int i = 0; i < 6; i++) at[i + 1] = at[i] + (bytes[i] + ALIGN - 1) / ALIGN * ALIGN;
-    return (layout){at[0], at[1], at[2], at[3], at[4], at[5], at[6]};
+                            sizeof(float) * (both ? block_rows * (size_t)p->shape.vocab : block),
+                            rounds ? pod_dtype_bytes((pod_dtype)p->dtype) * block : 0,
+                            rounds ? sizeof(float) * rows * (size_t)p->shape.hidden : 0,
+                            loss ? sizeof(pod_vocab_loss_row) * (both ? block_rows : rows) : 0,
+                            both ? sizeof(float) * block_rows : 0,
+                            grad ? sizeof(float) * rows : 0,
+                            grad ? sizeof(double) * (size_t)(both ? p->shape.vocab : p->block_cols)
+                                 : 0};
+    size_t at[9] = {0};
+    for (int i = 0; i < 8; i++) at[i + 1] = at[i] + (bytes[i] + ALIGN - 1) / ALIGN * ALIGN;
+    return (layout){at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7], at[8]};
 }
 
 size_t pod_vocab_loss_scratch_bytes(const pod_vocab_loss_plan *p) { return layout_of(p).end; }
@@ -175,21 +182,25 @@ static void multiply(const pod_vocab_loss_plan *p, int which, const position *at
     pod_gemm_kernels(&n)[p->kernel[which][at->last_rows][at->last_cols]].run(&call, scratch);
 }
 
-/* Computes the logits of a block. */
-static pod_vocab_loss_block logits_of(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in,
-                                      const position *at, char *scratch)
+static pod_vocab_loss_block block_at(const pod_vocab_loss_in *in, const position *at,
+                                     const float *logits)
 {
-    const layout l = layout_of(p);
-    const pod_dtype t = (pod_dtype)p->dtype;
-    float *logits = (float *)(void *)(scratch + l.logits);
-    multiply(p, POD_VOCAB_LOSS_LOGITS, at, pod_element_at(t, in->h, at->row * p->shape.hidden),
-             pod_element_at(t, in->table, at->col * p->shape.hidden),
-             in->bias ? in->bias + at->col : NULL, logits, false, scratch + l.product);
     return (pod_vocab_loss_block){.rows = at->rows,
                                   .cols = at->cols,
                                   .first = at->col,
                                   .logits = logits,
                                   .label = in->label + at->row};
+}
+
+/* Computes the logits of a block. */
+static pod_vocab_loss_block logits_of(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in,
+                                      const position *at, float *logits, char *product)
+{
+    const pod_dtype t = (pod_dtype)p->dtype;
+    multiply(p, POD_VOCAB_LOSS_LOGITS, at, pod_element_at(t, in->h, at->row * p->shape.hidden),
+             pod_element_at(t, in->table, at->col * p->shape.hidden),
+             in->bias ? in->bias + at->col : NULL, logits, false, product);
+    return block_at(in, at, logits);
 }
 
 /* ---- loss ---------------------------------------------------------------------------------- */
@@ -215,83 +226,159 @@ static double row_loss(const pod_vocab_loss_plan *p, const pod_vocab_loss_row *r
 
 static bool is_padding(float weight) { return fpclassify(weight) == FP_ZERO; }
 
+static void start_rows(pod_vocab_loss_row *row, int64_t count)
+{
+    for (int64_t r = 0; r < count; r++) row[r] = (pod_vocab_loss_row){.max = -INFINITY, .best = -1};
+}
+
+typedef struct totals {
+    double loss, weight, correct;
+} totals;
+
+/* Adds up the rows from `first` on, all of whose logits are folded. */
+static void finish_rows(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in, int64_t first,
+                        int64_t count, const pod_vocab_loss_row *row, float *lse, totals *t)
+{
+    const float *weight = in->weight + first;
+    const int32_t *label = in->label + first;
+    for (int64_t r = 0; r < count; r++) {
+        const double sum = (double)row[r].max + log(row[r].sum);
+        lse[r] = (float)sum;
+        if (is_padding(weight[r])) continue;
+        POD_ASSERT(label[r] >= 0 && label[r] < p->shape.vocab, "label %d of %lld", (int)label[r],
+                   (long long)p->shape.vocab);
+        t->loss += (double)weight[r] * row_loss(p, &row[r], sum);
+        t->weight += (double)weight[r];
+        if (row[r].best == label[r] && !isnan(sum)) t->correct += (double)weight[r];
+    }
+}
+
 void pod_vocab_loss_run(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in, float *loss,
                         float *weight, float *correct, float *lse, void *scratch)
 {
-    const pod_vocab_loss *set = pod_vocab_loss_sets()[p->set];
-    pod_vocab_loss_row *row = (pod_vocab_loss_row *)(void *)((char *)scratch + layout_of(p).rows);
-    double loss_sum = 0, weight_sum = 0, correct_sum = 0;
-    for (int64_t r = 0; r < p->shape.rows; r++)
-        row[r] = (pod_vocab_loss_row){.max = -INFINITY, .best = -1};
+    const layout l = layout_of(p);
+    char *from = scratch;
+    float *logits = (float *)(void *)(from + l.logits);
+    pod_vocab_loss_row *row = (pod_vocab_loss_row *)(void *)(from + l.row);
+    totals t = {0};
+    start_rows(row, p->shape.rows);
     for (int64_t j = 0; j < n_col_blocks(p); j++)
         for (int64_t i = 0; i < n_row_blocks(p); i++) {
             const position at = position_of(p, i, j);
-            const pod_vocab_loss_block b = logits_of(p, in, &at, scratch);
-            set->fold(&b, p->smoothing > 0, row + at.row);
+            const pod_vocab_loss_block b = logits_of(p, in, &at, logits, from + l.product);
+            pod_vocab_loss_sets()[p->set]->fold(&b, p->smoothing > 0, row + at.row);
         }
-    for (int64_t r = 0; r < p->shape.rows; r++) {
-        const double sum = (double)row[r].max + log(row[r].sum);
-        lse[r] = (float)sum;
-        if (is_padding(in->weight[r])) continue;
-        POD_ASSERT(in->label[r] >= 0 && in->label[r] < p->shape.vocab, "label %d of %lld",
-                   (int)in->label[r], (long long)p->shape.vocab);
-        loss_sum += (double)in->weight[r] * row_loss(p, &row[r], sum);
-        weight_sum += (double)in->weight[r];
-        if (row[r].best == in->label[r] && !isnan(sum)) correct_sum += (double)in->weight[r];
-    }
-    *loss = (float)loss_sum;
-    *weight = (float)weight_sum;
-    *correct = (float)correct_sum;
+    finish_rows(p, in, 0, p->shape.rows, row, lse, &t);
+    *loss = (float)t.loss;
+    *weight = (float)t.weight;
+    *correct = (float)t.correct;
 }
 
 /* ---- gradients ----------------------------------------------------------------------------- */
 
-/* Operands of the gradients in the scratch. */
+/* What the gradients of a call write, and the regions of its scratch. */
 typedef struct grad_work {
-    void *slopes;
-    float *dh, *scale;
+    float *logits, *dh, *dtable, *scale;
+    void *slopes; /* in the place of the logits where they are float32 */
     double *sums;
     char *product;
 } grad_work;
 
+static grad_work grad_work_of(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in,
+                              float d_loss, void *dh, float *dtable, char *scratch)
+{
+    const layout l = layout_of(p);
+    const bool rounds = p->dtype != POD_F32;
+    const grad_work w = {.logits = (float *)(void *)(scratch + l.logits),
+                         .dh = rounds ? (float *)(void *)(scratch + l.dh) : dh,
+                         .dtable = dtable,
+                         .scale = (float *)(void *)(scratch + l.scale),
+                         .slopes = rounds ? scratch + l.slopes : NULL,
+                         .sums = (double *)(void *)(scratch + l.sums),
+                         .product = scratch + l.product};
+    const pod_vocab_loss_shape s = p->shape;
+    for (int64_t r = 0; r < s.rows; r++) w.scale[r] = d_loss * in->weight[r];
+    if (s.rows == 0) memset(dtable, 0, sizeof *dtable * (size_t)(s.vocab * s.hidden));
+    return w;
+}
+
+/* From the logits of a block, which it may overwrite; lse and sums are of the block. */
 static void block_grad(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in, const float *lse,
-                       const position *at, const grad_work *w, float *dtable, char *scratch)
+                       const position *at, const grad_work *w, float *logits, double *sums)
 {
     const pod_dtype t = (pod_dtype)p->dtype;
     const int64_t h = p->shape.hidden;
-    const pod_vocab_loss_block b = logits_of(p, in, at, scratch);
-    pod_vocab_loss_sets()[p->set]->slopes(&b, lse + at->row, w->scale + at->row, 1 - p->smoothing,
-                                          (float)smoothed_elsewhere(p), t, w->slopes, w->sums);
-    multiply(p, POD_VOCAB_LOSS_DH, at, w->slopes, pod_element_at(t, in->table, at->col * h), NULL,
+    const pod_vocab_loss_block b = block_at(in, at, logits);
+    void *slopes = w->slopes ? w->slopes : logits;
+    pod_vocab_loss_sets()[p->set]->slopes(&b, lse, w->scale + at->row, 1 - p->smoothing,
+                                          (float)smoothed_elsewhere(p), t, slopes, sums);
+    multiply(p, POD_VOCAB_LOSS_DH, at, slopes, pod_element_at(t, in->table, at->col * h), NULL,
              w->dh + at->row * h, at->col > 0, w->product);
-    multiply(p, POD_VOCAB_LOSS_DTABLE, at, w->slopes, pod_element_at(t, in->h, at->row * h), NULL,
-             dtable + at->col * h, at->row > 0, w->product);
+    multiply(p, POD_VOCAB_LOSS_DTABLE, at, slopes, pod_element_at(t, in->h, at->row * h), NULL,
+             w->dtable + at->col * h, at->row > 0, w->product);
+}
+
+static void store_dh(const pod_vocab_loss_plan *p, const grad_work *w, void *dh)
+{
+    const pod_dtype t = (pod_dtype)p->dtype;
+    for (int64_t i = 0; t != POD_F32 && i < p->shape.rows * p->shape.hidden; i++)
+        pod_element_put(t, dh, i, w->dh[i]);
 }
 
 void pod_vocab_loss_grad(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in,
                          const float *lse, float d_loss, void *dh, float *dtable, float *dbias,
                          void *scratch)
 {
-    const layout l = layout_of(p);
-    const pod_vocab_loss_shape s = p->shape;
-    const pod_dtype t = (pod_dtype)p->dtype;
-    char *from = scratch;
-    const grad_work w = {.slopes = from + l.slopes,
-                         .dh = t == POD_F32 ? dh : (float *)(void *)(from + l.dh),
-                         .scale = (float *)(void *)(from + l.rows),
-                         .sums = (double *)(void *)(from + l.sums),
-                         .product = from + l.product};
-    for (int64_t r = 0; r < s.rows; r++) w.scale[r] = d_loss * in->weight[r];
-    if (s.rows == 0) memset(dtable, 0, sizeof *dtable * (size_t)(s.vocab * s.hidden));
+    const grad_work w = grad_work_of(p, in, d_loss, dh, dtable, scratch);
     for (int64_t j = 0; j < n_col_blocks(p); j++) {
-        const int64_t col = j * p->block_cols, cols = size_at(s.vocab, p->block_cols, j);
+        const int64_t col = j * p->block_cols, cols = size_at(p->shape.vocab, p->block_cols, j);
         memset(w.sums, 0, sizeof *w.sums * (size_t)cols);
         for (int64_t i = 0; i < n_row_blocks(p); i++) {
             const position at = position_of(p, i, j);
-            block_grad(p, in, lse, &at, &w, dtable, from);
+            logits_of(p, in, &at, w.logits, w.product);
+            block_grad(p, in, lse + at.row, &at, &w, w.logits, w.sums);
         }
         for (int64_t v = 0; v < cols; v++) dbias[col + v] = (float)w.sums[v];
     }
-    for (int64_t i = 0; t != POD_F32 && i < s.rows * s.hidden; i++)
-        pod_element_put(t, dh, i, w.dh[i]);
+    store_dh(p, &w, dh);
+}
+
+/* ---- both ---------------------------------------------------------------------------------- */
+
+/* Loss and gradients of a block of rows; `row` and lse are of the block. */
+static void rows_both(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in, int64_t i,
+                      const grad_work *w, pod_vocab_loss_row *row, float *lse, totals *t)
+{
+    const position whole = position_of(p, i, 0);
+    start_rows(row, whole.rows);
+    for (int64_t j = 0; j < n_col_blocks(p); j++) {
+        const position at = position_of(p, i, j);
+        const pod_vocab_loss_block b =
+            logits_of(p, in, &at, w->logits + at.rows * at.col, w->product);
+        pod_vocab_loss_sets()[p->set]->fold(&b, p->smoothing > 0, row);
+    }
+    finish_rows(p, in, whole.row, whole.rows, row, lse, t);
+    for (int64_t j = 0; j < n_col_blocks(p); j++) {
+        const position at = position_of(p, i, j);
+        block_grad(p, in, lse, &at, w, w->logits + at.rows * at.col, w->sums + at.col);
+    }
+}
+
+void pod_vocab_loss_both(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in, float d_loss,
+                         float *loss, float *weight, float *correct, void *dh, float *dtable,
+                         float *dbias, void *scratch)
+{
+    const layout l = layout_of(p);
+    char *from = scratch;
+    const grad_work w = grad_work_of(p, in, d_loss, dh, dtable, scratch);
+    totals t = {0};
+    memset(w.sums, 0, sizeof *w.sums * (size_t)p->shape.vocab);
+    for (int64_t i = 0; i < n_row_blocks(p); i++)
+        rows_both(p, in, i, &w, (pod_vocab_loss_row *)(void *)(from + l.row),
+                  (float *)(void *)(from + l.lse), &t);
+    for (int64_t v = 0; v < p->shape.vocab; v++) dbias[v] = (float)w.sums[v];
+    store_dh(p, &w, dh);
+    *loss = (float)t.loss;
+    *weight = (float)t.weight;
+    *correct = (float)t.correct;
 }

@@ -19,8 +19,8 @@
  *
  * h and table are of one type t, POD_F32 or POD_BF16, and so is dh; all else is float32. The
  * products are those of kernels/gemm and accumulate in float32; dlogit is rounded to t for them,
- * not for dbias. Sums over v are as in kernels/softmax, sums over r in double. Gradients compute a
- * block of logits again instead of keeping it.
+ * not for dbias. Sums over v are as in kernels/softmax, sums over r in double. Gradients alone compute
+ * a block of logits again; loss and gradients in one call keep those of a block of rows in between.
  *
  * A row of weight 0 is padding: it adds nothing if its h is finite, its gradient is 0, and its
  * label is not read. Other labels lie in [0, V); another one aborts. Whoever reads them from a file
@@ -44,13 +44,16 @@ typedef struct pod_vocab_loss_shape {
 
 enum { POD_VOCAB_LOSS_LOGITS, POD_VOCAB_LOSS_DH, POD_VOCAB_LOSS_DTABLE, POD_VOCAB_LOSS_N_PRODUCTS };
 
+/* What a call computes: the loss, its gradients, or both. */
+enum { POD_VOCAB_LOSS_LOSS, POD_VOCAB_LOSS_GRAD, POD_VOCAB_LOSS_BOTH };
+
 /* How a call is computed: a value without pointers and without padding. */
 typedef struct pod_vocab_loss_plan {
     pod_vocab_loss_shape shape;
     int64_t block_rows, block_cols; /* of a block of logits; the last ones may be smaller */
     float smoothing;                /* in [0, 1) */
-    int32_t dtype, with_bias, is_grad;
-    int32_t set; /* index in pod_vocab_loss_sets */
+    int32_t dtype, with_bias, what; /* POD_VOCAB_LOSS_ */
+    int32_t set;                    /* index in pod_vocab_loss_sets */
     /* Index in pod_gemm_kernels: by product, in the last block of rows, in the last of columns. */
     int32_t kernel[POD_VOCAB_LOSS_N_PRODUCTS][2][2];
     int32_t unused;
@@ -63,10 +66,9 @@ typedef struct pod_vocab_loss_in {
     const float *weight;
 } pod_vocab_loss_in;
 
-/* Chooses blocks and kernels for the loss, or for its gradients. */
+/* Chooses blocks and kernels. */
 pod_vocab_loss_plan pod_vocab_loss_plan_of(const pod_choice *how, pod_vocab_loss_shape shape,
-                                           pod_dtype t, float smoothing, bool with_bias,
-                                           bool is_grad);
+                                           pod_dtype t, float smoothing, bool with_bias, int what);
 size_t pod_vocab_loss_scratch_bytes(const pod_vocab_loss_plan *p); /* aligned to 64; never R V */
 
 /* lse (R) is for the gradients. */
@@ -76,6 +78,10 @@ void pod_vocab_loss_run(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *i
 void pod_vocab_loss_grad(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in,
                          const float *lse, float d_loss, void *dh, float *dtable, float *dbias,
                          void *scratch);
+/* Loss and gradients in one call: three products instead of four. */
+void pod_vocab_loss_both(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in, float d_loss,
+                         float *loss, float *weight, float *correct, void *dh, float *dtable,
+                         float *dbias, void *scratch);
 
 /* ---- blocks, by instruction set ------------------------------------------------------------ */
 
@@ -102,7 +108,8 @@ typedef struct pod_vocab_loss {
     uint32_t needs; /* POD_CPU_ bits */
     void (*fold)(const pod_vocab_loss_block *b, bool with_total, pod_vocab_loss_row *row);
     /* out[r,v] = scale[r] (e^(logit - lse[r]) - target), rounded to t, where the target is at_label
-     * or elsewhere; 0 where scale[r] is 0. sums[v] (cols) += its sum over r before that rounding. */
+     * or elsewhere; 0 where scale[r] is 0. sums[v] (cols) += its sum over r before that rounding.
+     * float32 slopes may take the place of the logits. */
     void (*slopes)(const pod_vocab_loss_block *b, const float *lse, const float *scale,
                    float at_label, float elsewhere, pod_dtype t, void *out, double *sums);
 } pod_vocab_loss;

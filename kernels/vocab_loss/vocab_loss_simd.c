@@ -100,6 +100,7 @@ POD_INLINE double row_slopes(int64_t cols, const float *x, int64_t label, float 
 {
     const pod_vec of_lse = pod_vec_all(lse), by = pod_vec_all(scale);
     const pod_vec target = pod_vec_all(elsewhere);
+    const pod_vec here = label < 0 ? of_lse : pod_vec_load(POD_F32, x, label, 1);
     POD_VEC_EACH(POD_VEC2_LANES, cols, i, n, {
         const pod_vec2 v = pod_vec2_load(POD_F32, x, i, n);
         const pod_vec2 slope = {slope_of(v.a, of_lse, target, by),
@@ -110,7 +111,6 @@ POD_INLINE double row_slopes(int64_t cols, const float *x, int64_t label, float 
     });
     if (label < 0) return 0;
     float both[2];
-    const pod_vec here = pod_vec_load(POD_F32, x, label, 1);
     pod_vec_store(POD_F32, &both[0], 0, 1, slope_of(here, of_lse, target, by));
     pod_vec_store(POD_F32, &both[1], 0, 1, slope_of(here, of_lse, pod_vec_all(at_label), by));
     pod_element_put(t, out, at + label, both[1]);

@@ -38,4 +38,8 @@ const char *pod_matmul_why_not(const pod_fuse_args *args, unsigned bits, pod_dty
 POD_MUST pod_status pod_matmul_fuse(pod_node *node, unsigned bits, pod_dtype c_dtype,
                                     pod_arena *arena);
 
+/* Returns NULL if loss and gradients over a vocabulary gain by one call (vocab_loss_both, of a
+ * vocab_loss), else the reason why not. */
+const char *pod_vocab_both_why_not(const pod_fuse_args *args);
+
 #endif

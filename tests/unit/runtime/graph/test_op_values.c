@@ -277,6 +277,34 @@ static void loss_and_gradient_in_one(void)
     }
 }
 
+/* The same of the loss over a vocabulary. */
+static void vocab_loss_and_gradients_in_one(void)
+{
+    enum { R = 6, V = 40, H = 8 };
+    const float smoothing = 0.125f;
+    for (int t = 0; t < OP_N_TARGETS; t++) {
+        bench b = open_bench();
+        pod_value in[6] = {pod_input(b.g, "h", pod_type_of(POD_F32, 2, (int64_t[]){R, H}), 0),
+                           pod_input(b.g, "table", pod_type_of(POD_F32, 2, (int64_t[]){V, H}), 0),
+                           pod_input(b.g, "targets", pod_type_of(POD_I32, 1, (int64_t[]){R}), 0),
+                           pod_input(b.g, "weights", pod_type_of(POD_F32, 1, (int64_t[]){R}), 0),
+                           scalar_input(b.g, "d_loss")};
+        pod_value apart[7], both[6];
+        pod_op_add(b.g, pod_op_find("vocab_loss_both"), &smoothing, sizeof smoothing, in, 5, both);
+        pod_op_add(b.g, pod_op_find("vocab_loss"), &smoothing, sizeof smoothing, in, 4, apart);
+        in[5] = in[4];
+        in[4] = apart[3];
+        pod_op_add(b.g, pod_op_find("vocab_loss_grad"), &smoothing, sizeof smoothing, in, 6,
+                   apart + 3);
+        run_bench(&b, op_target_cpu(t), "d_loss", 0.5f);
+        const size_t count[6] = {1, 1, 1, R * H, V * H, V};
+        for (int k = 0; k < 6; k++)
+            CU_ASSERT(memcmp(pod_interp_data(b.it, both[k]), pod_interp_data(b.it, apart[k]),
+                             count[k] * sizeof(float)) == 0);
+        pod_interp_destroy(b.it);
+    }
+}
+
 /* There and back: what the type of the wire keeps of each value, and nothing else. */
 static void sums_travel(void)
 {
@@ -541,6 +569,7 @@ POD_TEST_SUITE("op_values", {"momentum", momentum_follows_its_formula},
                {"adam_norms_wide", adam_norms_are_alike}, {"rmsprop", rmsprop_follows_its_formula},
                {"moving_averages", averages_move}, {"sums_and_constants", sums_and_constants},
                {"loss_and_gradient_in_one", loss_and_gradient_in_one},
+               {"vocab_loss_and_gradients_in_one", vocab_loss_and_gradients_in_one},
                {"to_wire_and_from_wire", sums_travel}, {"zeros_and_accumulate", parts_are_added_up},
                {"count_correct", correct_answers_are_counted},
                {"part_positions", op_parts_have_positions}, {"drop", op_some_are_left_out},

@@ -145,6 +145,8 @@ static void train(const setting *s, double out[N_OUTPUTS])
                   s->mesh, r);
     for (int r = 0; r < n_ranks; r++) pod_store_destroy(store[r]);
     POD_CHECK(has_instr(p, "add") != s->fusion, "%s: gradients of the table", s->mesh);
+    POD_CHECK(has_instr(p, "vocab_loss_both") == (s->fusion && s->cpu != POD_CPU_REFERENCE_ONLY),
+              "%s: loss and gradients in one", s->mesh);
 }
 
 /* Meshes, micro-steps, fused or not: within roundings of float32, or of bfloat16 where values travel in that. */
