@@ -238,13 +238,13 @@ class Text:
         return {"ids": ids, "segments": segments, "lengths": n, "places": places,
                 "answers": answers, "weights": weights, "next": int(is_random)}
 
-    def samples(self, seed):
-        """Those of a pass, in random order."""
+    def samples(self, seed, first=0, every=1):
+        """Those of a pass, in random order; or one of each `every`."""
         draw = random.Random(seed)
         pairs = list(self.pairs(draw))
         draw.shuffle(pairs)
-        for pair in pairs:
-            yield self.sample(*pair, draw)
+        for i in range(first, len(pairs), every):
+            yield self.sample(*pairs[i], random.Random((seed << 32) + i))
 
 
 def stack(samples):
@@ -256,9 +256,8 @@ def training_batches(text, args, rank):
     epoch = 0
     while True:
         batch = []
-        for i, sample in enumerate(text.samples(1000 * args.seed + epoch)):
-            if i % args.ranks == rank:
-                batch.append(sample)
+        for sample in text.samples(1000 * args.seed + epoch, rank, args.ranks):
+            batch.append(sample)
             if len(batch) == args.batch // args.ranks:
                 yield stack(batch)
                 batch = []
