@@ -49,7 +49,7 @@ static pod_status read_tasks(pod_arena *a, const char *path, pod_packing_set *s)
     pod_csv c;
     char *text;
     int cpu, memory, gpus, milli;
-    bool more;
+    bool more, asks = false;
     pod_packed_task *task = NULL;
     POD_TRY(pod_file_read_text(a, path, MAX_BYTES, &text));
     POD_TRY(pod_csv_open(path, text, &c));
@@ -68,12 +68,13 @@ static pod_status read_tasks(pod_arena *a, const char *path, pod_packing_set *s)
         POD_TRY(pod_csv_int(&c, milli, 0, POD_GPU_MILLI, &gpu_milli));
         t.n_gpus = (int)n_gpus;
         t.gpu_milli = n_gpus > 0 ? (int)gpu_milli : 0;
+        asks = asks || t.gpu_milli > 0;
         task = POD_ARENA_GROW(a, task, s->n_tasks);
         if (!task) return POD_E_NOMEM;
         task[s->n_tasks++] = t;
     }
     s->task = task;
-    return s->n_tasks > 0 ? POD_OK : pod_fail(POD_E_FORMAT, "%s: has no tasks", path);
+    return asks ? POD_OK : pod_fail(POD_E_FORMAT, "%s: no task asks for a GPU", path);
 }
 
 pod_status pod_packing_read(pod_arena *a, const char *nodes, const char *tasks,
@@ -311,10 +312,9 @@ static int64_t place(packing *p, const pod_packed_task *t)
 
 /* ---- all tasks ------------------------------------------------------------------------------- */
 
-static pod_status run(packing *p, pod_arena *a, double inflation, int64_t *allocated)
+static pod_status run(packing *p, pod_arena *a, int n, const double load[], double allocated[])
 {
     const pod_packing_set *s = p->set;
-    const double most = inflation * (double)s->gpu_milli;
     int *order = POD_ARENA_NEW(a, int, s->n_tasks);
     p->node = POD_ARENA_NEW(a, pod_packed_node, s->n_nodes);
     p->fragments = POD_ARENA_NEW(a, double, s->n_nodes);
@@ -328,29 +328,28 @@ static pod_status run(packing *p, pod_arena *a, double inflation, int64_t *alloc
         order[i] = order[other];
         order[other] = task;
     }
-    int64_t asked = 0;
-    *allocated = 0;
-    for (int i = 0; i < s->n_tasks || (double)asked <= most; i++) {
+    const double all = (double)s->gpu_milli;
+    int64_t asked = 0, got = 0;
+    for (int i = 0, k = 0; k < n; i++) {
         const int at =
             i < s->n_tasks ? order[i] : (int)pod_rng_below(&p->rng, (uint64_t)s->n_tasks);
         const pod_packed_task *t = &s->task[at];
         asked += (int64_t)t->n_gpus * t->gpu_milli;
-        *allocated += place(p, t);
+        got += place(p, t);
+        for (; k < n && (double)asked > load[k] * all; k++) allocated[k] = (double)got / all;
     }
     return POD_OK;
 }
 
-pod_status pod_packing_run(const pod_packing_set *s, pod_packer how, double inflation,
-                           uint64_t seed, double *allocated)
+pod_status pod_packing_run(const pod_packing_set *s, pod_packer how, uint64_t seed, int n,
+                           const double load[], double allocated[])
 {
     pod_arena *a;
-    int64_t milli = 0;
     packing p = {.set = s,
                  .how = how,
                  .rng = pod_rng_at(seed, (pod_place){.stream = POD_STREAM_FLEET, .layer = 1})};
     POD_TRY(pod_arena_create(NULL, &a));
-    const pod_status status = run(&p, a, inflation, &milli);
+    const pod_status status = run(&p, a, n, load, allocated);
     pod_arena_destroy(a);
-    if (status == POD_OK) *allocated = (double)milli / (double)s->gpu_milli;
     return status;
 }

@@ -4,8 +4,8 @@
  *   Q. Weng et al., "Beware of fragmentation: scheduling GPU-sharing workloads with fragmentation
  *     gradient descent", USENIX ATC 2023, section 6.2
  *
- * on the "openb" trace: tasks in random order, then random copies of them until they ask for
- * `inflation` times the GPUs. Nobody leaves; what does not fit is dropped.
+ * on the "openb" trace: tasks in random order, then random copies of them. Nobody leaves; what does not fit is dropped.
+ * The load is what all tasks so far asked for, over the GPUs of all nodes.
  *
  * The fragments of a node are what a typical task of the trace (the commonest 95 %), drawn at random, could not use of its free
  * GPUs: all of them if it lacks GPUs or CPU (or needs no GPU), else those with less than it needs. */
@@ -31,11 +31,11 @@ typedef struct pod_packed_task {
 typedef struct pod_packing_set {
     int n_nodes, n_tasks;
     const pod_packed_node *node; /* with GPUs */
-    const pod_packed_task *task;
-    int64_t gpu_milli; /* of all nodes */
+    const pod_packed_task *task; /* at least one asks for a GPU */
+    int64_t gpu_milli;           /* of all nodes */
 } pod_packing_set;
 
-/* openb's two files, in the arena. E_IO, E_FORMAT naming file and line. */
+/* openb's two files, in the arena. E_IO; E_FORMAT, naming the file, and the line if one is wrong. */
 POD_MUST pod_status pod_packing_read(pod_arena *a, const char *nodes, const char *tasks,
                                      pod_packing_set *out);
 
@@ -45,8 +45,8 @@ typedef enum pod_packer {
     POD_N_PACKERS
 } pod_packer;
 
-/* The allocated share of GPUs. E_NOMEM. */
-POD_MUST pod_status pod_packing_run(const pod_packing_set *s, pod_packer how, double inflation,
-                                    uint64_t seed, double *allocated);
+/* allocated[i] is the allocated share of GPUs when the load has passed load[i], (n), ascending. E_NOMEM. */
+POD_MUST pod_status pod_packing_run(const pod_packing_set *s, pod_packer how, uint64_t seed, int n,
+                                    const double load[], double allocated[]);
 
 #endif

@@ -138,10 +138,10 @@ if [ -n "$traces" ] && [ -d "$traces/trace-philly" ]; then
     # Without the thirty replays of openb, which take 25 s.
     mkdir traces && ln -s "$traces/trace-philly" "$traces/trace-infinitehbd" traces/
     "$minipod" fleet --validate --traces traces --json validate.json >validate.txt || fail "$(grep ' NO ' validate.txt)"
-    grep -q '^# 50 of 50 rows hold; 3 are not at hand' validate.txt || fail "$(tail -1 validate.txt)"
+    grep -q '^# 50 of 50 rows hold; 9 are not at hand' validate.txt || fail "$(tail -1 validate.txt)"
 else
     "$minipod" fleet --validate >validate.txt || fail "validate: exit $?"
-    grep -q '^# 16 of 16 rows hold; 37 are not at hand' validate.txt || fail "$(tail -1 validate.txt)"
+    grep -q '^# 16 of 16 rows hold; 43 are not at hand' validate.txt || fail "$(tail -1 validate.txt)"
 fi
 
 refuse() { # PATTERN OPTION...
@@ -201,4 +201,8 @@ refuse 'job: trace-nodes: --faults-from is not given' --jobs jobs.csv --job trac
 refuse "'weekly' is none of poisson|daily|bursty" --mix mix.csv --arrivals weekly
 refuse 'elastic: does not go with --backfill conservative' --jobs jobs.csv --elastic --backfill conservative
 refuse 'traces: /nowhere has none of the folders trace-philly' --validate --traces /nowhere
+mkdir -p idle/trace-openb-2023
+printf 'cpu_milli,memory_mib,gpu\n8000,8000,8\n' >idle/trace-openb-2023/openb_node_list_all_node.csv
+printf 'cpu_milli,memory_mib,num_gpu,gpu_milli\n10,10,0,0\n' >idle/trace-openb-2023/openb_pod_list_default.csv
+refuse 'openb_pod_list_default.csv: no task asks for a GPU' --validate --traces idle
 exit $failed
