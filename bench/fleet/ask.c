@@ -222,7 +222,7 @@ static void fill(pod_record *r, const answer *x, const asked *job)
     pod_record_int(r, "evictions", "evictions of others", "", x->n_evictions);
     pod_record_note(r, "more than without it");
     pod_record_int(r, "later", "jobs that wait longer", "jobs", x->n_later);
-    pod_record_note(r, "in all by %.1f chip-h", x->delay_h);
+    pod_record_note(r, "the waits of all others change by %+.1f chip-h", x->delay_h);
     pod_json_double(&r->json, "delay_chip_h", x->delay_h);
 }
 
