@@ -133,7 +133,7 @@ static int begin_of(const pod_table *t, int column)
     return begin;
 }
 
-/* A table of as many rows as a fleet has jobs is printed in linear time because of this. */
+/* So that no row is read again for a width: a fleet's table has a row a job. */
 static void measure_last_cell(pod_table *t)
 {
     if (t->status != POD_OK) return;

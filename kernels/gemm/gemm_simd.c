@@ -36,7 +36,8 @@ enum { UNROLL = 4 };
 enum {
     PANEL = 2 * POD_VEC_LANES,
     AHEAD = 256 / POD_VEC_LANES, /* rows of B that are prefetched before they are read: 2 KiB */
-    /* A transposed piece is written a whole vector a step, which may reach beyond its end. */
+    /* A transposed piece is written a whole vector a step, which may reach beyond its end; the next one
+     * begins at a multiple of 64 bytes. */
     PIECE_FLOATS = TILE_ROWS * DEPTH + 16
 };
 

@@ -78,7 +78,7 @@ void pod_vocab_loss_run(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *i
 void pod_vocab_loss_grad(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in,
                          const float *lse, float d_loss, void *dh, float *dtable, float *dbias,
                          void *scratch);
-/* Loss and gradients in one call: three products instead of four. */
+/* Loss and gradients in one call, as the two above: three products instead of four. */
 void pod_vocab_loss_both(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in, float d_loss,
                          float *loss, float *weight, float *correct, void *dh, float *dtable,
                          float *dbias, void *scratch);

@@ -1,4 +1,5 @@
-/* A plan under construction: the steps of all columns' schedules, and their partners. Schedules are built one after another, and only the data that a plan needs are kept. */
+/* A plan under construction: the steps of all columns' schedules, and their partners. Schedules are
+ * built one after another, and only what a plan needs of them is kept. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_SIM_PLAN_H
 #define MINIPOD_COLLECTIVES_EXEC_SIM_PLAN_H
 

@@ -4,8 +4,8 @@
  *   Q. Weng et al., "Beware of fragmentation: scheduling GPU-sharing workloads with fragmentation
  *     gradient descent", USENIX ATC 2023, section 6.2
  *
- * on the "openb" trace: tasks in random order, then random copies of them. Nobody leaves; what does not fit is dropped.
- * The load is what all tasks so far asked for, over the GPUs of all nodes.
+ * on the "openb" trace: tasks in random order, then random copies of them. Nobody leaves; what does
+ * not fit is dropped. The load is what all tasks so far asked for, over the GPUs of all nodes.
  *
  * The fragments of a node are what a typical task of the trace (the commonest 95 %), drawn at random, could not use of its free
  * GPUs: all of them if it lacks GPUs or CPU (or needs no GPU), else those with less than it needs. */
@@ -45,7 +45,8 @@ typedef enum pod_packer {
     POD_N_PACKERS
 } pod_packer;
 
-/* allocated[i] is the allocated share of GPUs when the load has passed load[i], (n), ascending. E_NOMEM. */
+/* allocated[i] is the allocated share of GPUs as soon as the load is above load[i]; both are (n), load
+ * ascending. E_NOMEM. */
 POD_MUST pod_status pod_packing_run(const pod_packing_set *s, pod_packer how, uint64_t seed, int n,
                                     const double load[], double allocated[]);
 

@@ -16,9 +16,10 @@
 
 enum {
     N_SUMS = 3, /* loss, weight, correct */
-    FEWEST_ROWS =
-        64 /* whose logits are kept: the table's gradient is read and written for each block
-                        of rows, which costs as much as a third of a product at about 40 */
+    /* Whose logits are kept. The table's gradient is read and written once for each block of rows;
+     * with about 40 rows that costs as much as the product which is saved, at 8 bytes and 10 GB/s
+     * against 2 operations a row and 90 GFLOP/s. */
+    FEWEST_ROWS = 64
 };
 
 typedef struct vocab_attr {

@@ -12,9 +12,9 @@ value() { grep -o "\"$2\": [^,}]*" "$1" | head -n 1 | sed 's/^[^:]*: //'; }
 
 # The target is far above what the frequency of words gives, 0.01.
 on_ranks 2 train --model bert-tiny --data phrases:100 --seq-len 16 --max-masked 3 --batch 128 --precision f32 \
-    --dropout 0 --optimizer adamw --lr 3e-3 --warmup-steps 30 --epochs 3 --eval-every 0.25 --target 0.2 \
+    --dropout 0 --optimizer adamw --lr 3e-3 --warmup-steps 30 --epochs 3 --eval-every 0.25 --target 0.5 \
     --out target --progress off >out 2>err || fail "the target was missed: $(tail -n 40 out err)"
-grep -q '^  masked_accuracy  *0\.[2-9]' out || fail "masked_accuracy: $(cat out)"
+grep -q '^  masked_accuracy  *0\.[5-9]' out || fail "masked_accuracy: $(cat out)"
 grep -q '^  tokens/s  .*without padding, which is [0-9.]* % of 16 a sequence$' out || fail "tokens/s: $(cat out)"
 head -n 3 target/steps.csv | grep -q ',loss,masked_accuracy,next_accuracy$' || fail "$(head -n 3 target/steps.csv)"
 grep -q '"task": "masked-lm"' target/run.json || fail "run.json has no task"
