@@ -1,5 +1,5 @@
-/* Shared by the families of models.def: their build functions, and the pieces of a network.
- * Everything is sticky (runtime/graph/graph.h). Filters are (K, R, S, C), images (N, H, W, C). */
+/* Shared by the families of models.def: their build functions, and common layers. All functions are
+ * sticky (runtime/graph/graph.h). Filters are (K, R, S, C), images (N, H, W, C). */
 #ifndef MINIPOD_MODELS_FAMILY_H
 #define MINIPOD_MODELS_FAMILY_H
 
@@ -10,8 +10,8 @@
 #include "models/models.def"
 #undef POD_MODEL
 
-/* Convolves x with a float32 weight, in x's type. With bf16_products and a float32 x, both are
- * rounded to bfloat16, and so is the result, which then has type float32. */
+/* Convolves x with a float32 weight, in x's type. With bf16_products and a float32 x, both operands
+ * and the result are rounded to bfloat16, and the result is stored as float32. */
 pod_value pod__conv2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr,
                       const pod_model_args *args);
 pod_value pod__depthwise2d(pod_graph *g, pod_value x, pod_value w, pod_conv2d_attr attr,

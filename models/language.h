@@ -6,65 +6,66 @@
 #include "runtime/graph/graph.h"
 #include "runtime/ops/ops.h"
 
-/* What a model reads: N sequences of S tokens. Each task has a part of the fields. */
+/* The inputs of a model: N sequences of S tokens. Each task uses some of the fields. */
 typedef struct pod_language_in {
-    pod_value ids;     /* (N, S) i32; translate: of the source */
-    pod_value lengths; /* (N) i32: tokens that are no padding; of the source likewise */
-    /* translate: lengths and target_lengths may be (N, P): where up to P sentences end that share a
-     * sequence. Each sees itself alone. */
+    pod_value ids;     /* (N, S) i32; translate: ids of the source */
+    pod_value lengths; /* (N) i32: number of tokens before padding; translate: in the source */
+    /* translate: up to P sentences may share a sequence, each of which sees only itself. Then
+     * lengths and target_lengths are (N, P): where the sentences end. */
     /* masked-lm */
     pod_value segments;  /* (N, S) i32, 0 or 1 */
     pod_value positions; /* (N, M) i32: of the tokens whose ids are predicted */
-    /* translate: what the decoder reads, the answers one place later, POD_NO_TOKEN first */
+    /* translate: what the decoder reads: POD_NO_TOKEN, then the answers except the last */
     pod_value target;         /* (N, T) i32 */
     pod_value target_lengths; /* (N) i32 */
 } pod_language_in;
 
 typedef struct pod_language_args {
     int64_t n_tokens; /* of the vocabulary */
-    pod_dtype travel; /* of activations */
+    pod_dtype travel; /* type of activations */
     bool bf16_products;
     pod_value draws; /* random numbers for dropout; id 0: none */
     float dropout;   /* negative: the model's own */
 } pod_language_args;
 
 typedef struct pod_language_out {
-    /* masked-lm: (N, M, H), for these positions; language-model: (N, S, H), for the token that
-     * follows; translate: (N, T, H). Its logits are hidden table^T + bias. */
+    /* masked-lm: (N, M, H), at in->positions; language-model: (N, S, H), for the token after each;
+     * translate: (N, T, H). The logits of the predicted tokens are hidden table^T + bias. */
     pod_value hidden;
     pod_value table; /* (V, H), of hidden's type */
     pod_value bias;  /* (V) float32; id 0: none */
-    pod_value next;  /* masked-lm: (N, 2) float32, logits of "follows" and "is random" */
+    pod_value next;  /* masked-lm: (N, 2) float32: logits of "segment 1 follows segment 0" and of
+                        "segment 1 is random" */
 } pod_language_out;
 
 typedef struct pod_language_size {
     int64_t layers, hidden, heads, inner; /* inner: width of the feed-forward layers */
-    int64_t positions; /* the longest sequence; 0: any, positions are no weights */
+    int64_t positions; /* longest sequence; 0: any length, as positions have no weights */
 } pod_language_size;
 
 /* A step of search: the next token of B hypotheses for each of N sources. Hypothesis b of source n
  * is row n B + b. Greedy search has B = 1. */
 typedef struct pod_language_step {
     pod_value token;   /* (N, B) i32: the last token, POD_NO_TOKEN at the start */
-    pod_value count;   /* (N, B) i32: how many tokens there are with it: 1 at the start */
+    pod_value count;   /* (N, B) i32: number of tokens including `token`: 1 at the start */
     pod_value lengths; /* (N) i32: of the sources */
     /* 2 x layers values each, the keys and then the values of layer 0, of layer 1, ...; float32 or
      * bfloat16. */
-    const pod_value *source;  /* (N, S, H): what encode gave */
-    const pod_value *earlier; /* (N, B, T, H): rows of the count - 1 earlier steps, and up to T any
-                                 finite numbers, which are not read; T is at least 1 */
+    const pod_value *source;  /* (N, S, H): the values that encode returned */
+    const pod_value *earlier; /* (N, B, T, H): rows of the count - 1 earlier steps. The rows after
+                                 them may have any finite values. T is at least 1 */
 } pod_language_step;
 
-/* Search for a translation, token by token, in programs of their own. Both functions add the
- * variables of `build`, by the same names, as far as they read them; args have no draws. What they
- * return is float32 rows, ready for pod_output, whose memory is that of the shapes above: (N, S H),
- * (N, B H). */
+/* The two programs of a search for a translation, token by token: one encodes the sources, the
+ * other takes a step. Both functions add those variables of `build` that they read, by the same
+ * names; args have no draws. They return float32 matrices for pod_output, (N, S H) from encode and
+ * (N, B H) from step, with the memory layout of the shapes above. */
 typedef struct pod_language_search {
     /* Reads ids and lengths; writes 2 x layers values to source. */
     void (*encode)(pod_graph *g, const pod_language_size *size, const pod_language_in *in,
                    const pod_language_args *args, pod_value source[]);
-    /* Returns the logits of the next token (N, B V), and writes this token's 2 x layers rows
-     * (N, B H), of which the caller makes the row count - 1 of `earlier`. */
+    /* Returns the logits of the next token (N, B V), and writes 2 x layers values (N, B H) for this
+     * token, which the caller copies to row count - 1 of `earlier`. */
     pod_value (*step)(pod_graph *g, const pod_language_size *size, const pod_language_step *in,
                       const pod_language_args *args, pod_value rows[]);
 } pod_language_search;
@@ -79,8 +80,9 @@ typedef struct pod_language {
     const pod_language_search *search; /* NULL: the task has none */
 } pod_language;
 
-/* Finds what a model reads among the inputs of a graph, by the names of the members above; ids and
- * lengths may be named source and source_lengths. An input that is absent has id 0. */
+/* Finds the inputs of a model among the inputs of a graph, by the names of the members of
+ * pod_language_in; ids and lengths may be named source and source_lengths. An input that is absent
+ * has id 0. */
 pod_language_in pod_language_read(const pod_graph *g);
 
 const pod_language *pod_languages(int *n);

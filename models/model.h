@@ -9,7 +9,7 @@ typedef struct pod_model_args {
     int64_t n_classes;
     bool train;                    /* false: batch norm uses its moving statistics */
     float bn_momentum, bn_epsilon; /* for every batch norm */
-    bool bf16_products; /* convolutions and matmuls in bf16, although images are float32 */
+    bool bf16_products;            /* bf16 convolutions and matmuls although images are float32 */
     /* A negative rate, and 0 for width and depth, mean the model's own. */
     pod_value draws;     /* random numbers for pod_dropout; id 0: no dropout */
     float dropout;       /* rate, before the last layer */
@@ -20,7 +20,7 @@ typedef struct pod_model_args {
 typedef struct pod_model {
     const char *name;  /* "resnet20" */
     const char *about; /* one line, with its source */
-    int64_t h, w, c;   /* images of the publication; others work if the strides allow */
+    int64_t h, w, c;   /* images in the publication; other sizes work if the strides allow */
     int64_t n_classes; /* likewise */
     int param;         /* parameter of the family, such as the depth */
     bool scales;       /* uses dropout, survival, width and depth of pod_model_args */

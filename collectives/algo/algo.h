@@ -37,8 +37,8 @@ typedef enum pod_coll {
 } pod_coll;
 
 const char *pod_coll_name(pod_coll coll); /* "allreduce" */
-bool pod_coll_adds(pod_coll coll);        /* all-reduce, reduce-scatter and reduce */
-bool pod_coll_has_root(pod_coll coll);    /* broadcast and reduce */
+bool pod_coll_adds(pod_coll coll);        /* true: allreduce, reduce_scatter, reduce */
+bool pod_coll_has_root(pod_coll coll);    /* true: broadcast, reduce */
 /* Finds a collective by its name, with or without "_" between words and "_perf" at the end
  * (all_reduce_perf). Returns false if there is none. */
 bool pod_coll_parse(const char *name, pod_coll *out);
@@ -50,16 +50,16 @@ typedef struct pod_coll_args {
     int64_t count;       /* elements of the whole buffer */
     int root;            /* of a broadcast or reduce: a member's index in its group */
     pod_group group;     /* pod_group_all for the whole mesh */
-    int node_size;       /* each node_size consecutive ranks share memory; 0 or 1: none do */
-    int64_t chunk_bytes; /* of the pieces of blocks, if the algorithm takes them; 0: its choice */
+    int node_size;       /* ranks k node_size .. (k + 1) node_size - 1 share memory; 0, 1: none */
+    int64_t chunk_bytes; /* the chunk (rules.h), if takes_chunk; 0: the algorithm chooses */
 } pod_coll_args;
 
 typedef struct pod_range {
     int64_t first, count;
 } pod_range;
 
-/* Returns the range of block `index` of `size` blocks of `count` elements: consecutive, and the
- * first count % size blocks have one element more. */
+/* Cuts `count` elements into `size` consecutive blocks and returns the range of block `index`. The
+ * first count % size blocks have one element more than the others. */
 pod_range pod_block(int64_t count, int size, int index);
 
 typedef struct pod_coll_algo {

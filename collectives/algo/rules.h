@@ -3,16 +3,16 @@
  *     rules = rule { ";" rule }
  *     rule  = [ collective ":" ] [ from "-" [ to ] ":" ] algorithm [ "@" chunk ]
  *
- * A rule applies to buffers of from <= bytes < to. Without an upper end the range is open, without
- * a range the rule applies to every size. Without a collective the rule is for that of the rule
- * before; the first is for allreduce. So "ring" alone is a rule. Sizes are bytes of the whole
- * buffer, with binary suffixes. The chunk, also in bytes, is the largest size of the pieces in
- * which an algorithm sends its blocks, or of its blocks: "torus2d@256K". Only algorithms with
- * takes_chunk allow one.
+ * A rule applies to buffers of from <= bytes < to. A range without an upper end is open; a rule
+ * without a range applies to every size. A rule without a collective is for the collective of the
+ * rule before it, the first one for allreduce. So "ring" alone is a rule. Sizes are bytes of the
+ * whole buffer, with binary suffixes. The chunk, also in bytes, limits the pieces in which an
+ * algorithm sends its blocks, or the blocks of torus2d and bucket: "torus2d@256K". Only algorithms
+ * with takes_chunk allow one.
  *
- * Rules may overlap, as the default ones do: the first rule for a size wins whose algorithm can
- * run, and the later ones are used where it refuses. "0-1M:ring;0-64K:tree" selects the ring below
- * 64K, too; to select the tree there, put its rule first.
+ * Rules may overlap, as the default ones do: of the rules for a size, the first one whose algorithm
+ * does not refuse is used. "0-1M:ring;0-64K:tree" selects the ring below 64K, too; to select the
+ * tree there, put its rule first.
  *
  * A file has rules on separate lines, as if there were a ';' between them; text after a # is a
  * comment. */
@@ -34,8 +34,8 @@ enum { POD_COLL_RULES_FILE_BYTES = 1 << 16 };
 /* Parses rules into the arena. Fails with E_INVALID for a text that does not follow the grammar, an
  * empty range, an unknown name, or a chunk for an algorithm that takes none; and with E_NOMEM. */
 POD_MUST pod_status pod_coll_rules_parse(pod_arena *a, const char *text, pod_coll_rules **out);
-/* Likewise from a file of at most POD_COLL_RULES_FILE_BYTES; errors name file and line. Also
- * E_IO. */
+/* Likewise from a file of at most POD_COLL_RULES_FILE_BYTES; errors name file and line. Can also
+ * fail with E_IO. */
 POD_MUST pod_status pod_coll_rules_read(pod_arena *a, const char *path, pod_coll_rules **out);
 /* Reads the file of "@FILE", and parses any other text. */
 POD_MUST pod_status pod_coll_rules_load(pod_arena *a, const char *text, pod_coll_rules **out);
@@ -52,7 +52,7 @@ typedef struct pod_coll_refusal {
     const char *reason;        /* one clause, from why_not */
 } pod_coll_refusal;
 
-/* Returns whether pod_coll_pick uses a rule; else sets why it uses the table. */
+/* Returns whether pod_coll_pick uses a rule. If not, sets why it uses the table of algorithms. */
 bool pod_coll_rules_apply(const pod_coll_rules *r, const pod_mesh *m, const pod_coll_args *args,
                           pod_coll_refusal *why_not);
 

@@ -6,8 +6,9 @@
 #include "kernels/combine/combine.h"
 
 /* Computes dst = own `op` received, for `count` elements of the step. `received` has type t; own
- * and dst have the types of t in the buffers of step->src and step->dst. If these types differ, the
- * sum is computed in float32, and rounded at most once. own is dst or disjoint from it. */
+ * and dst have the types that pod_sched_dtype gives for the buffers of step->src and step->dst. If
+ * these types differ, the sum is computed in float32, and rounded at most once. own is dst or
+ * disjoint from it. */
 void pod__add_received(const pod_combine *combine, pod_redop op, const pod_step *step, pod_dtype t,
                        int64_t count, const void *received, const void *own, void *dst);
 

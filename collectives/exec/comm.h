@@ -19,9 +19,10 @@
  * first, which has no limit. In all of these waits the ranks of a node detect that one of them has
  * died. A job of one rank waits for nobody and is not watched.
  *
- * The line names ranks that do not wait themselves: ranks of a node see this of each other, and ask
- * those of other nodes. If all ranks wait, because they do not call the same functions in the same
- * order, the line names the rank for which this one waits, with ", which waits itself". */
+ * The line names ranks that do not wait themselves. A rank sees in shared memory which ranks of its
+ * node wait, and asks the ranks of other nodes. If all ranks wait, because they do not call the
+ * same functions in the same order, the line names the rank for which this one waits, with ", which
+ * waits itself". */
 #ifndef MINIPOD_COLLECTIVES_EXEC_COMM_H
 #define MINIPOD_COLLECTIVES_EXEC_COMM_H
 
@@ -68,12 +69,12 @@ const char *pod_comm_version(const pod_comm *c); /* "Open MPI v4.1.4 ..." */
 
 typedef struct pod_cores { /* numbers of physical cores */
     int physical;          /* on all hosts of this job */
-    int here;              /* on this host, as far as its ranks may run on them together */
+    int here;              /* on this host: those on which at least one of its ranks may run */
     int at_work;           /* sum over hosts of the smaller of `here` and the number of ranks */
 } pod_cores;
 
-/* By the current bindings of ranks. Call it before pod_comm_split_nodes, after which parts of a
- * node count as hosts. */
+/* Counts cores by the current CPU bindings of the ranks. Call it before pod_comm_split_nodes, after
+ * which parts of a node count as hosts. */
 pod_cores pod_comm_cores(pod_comm *c);
 
 /* Returns the worst status of all ranks. Every rank gets the error text of the lowest rank with

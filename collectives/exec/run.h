@@ -1,9 +1,9 @@
 /* The fields of a run, and the functions between its source files. For collectives/exec only.
  *
- * run.c knows which step waits for which, and executes steps that need no other rank; over_shm.c
- * and over_mpi.c are the carriers of the others. Each step gets its carrier when the run is
- * created. A carrier begins a step when run.c calls it, and calls pod__run_finish when the step is
- * complete, at once or in a later poll. */
+ * run.c tracks which step waits for which, and executes steps that need no other rank. The
+ * carriers, over_shm.c and over_mpi.c, execute the others. Each step is assigned to a carrier when
+ * the run is created. A carrier begins a step when run.c calls it, and calls pod__run_finish when
+ * the step is complete, at once or in a later poll. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_RUN_H
 #define MINIPOD_COLLECTIVES_EXEC_RUN_H
 
@@ -27,7 +27,7 @@ typedef struct pod__over_mpi {
     int first_tag;
     bool has_tags;
     char **received;  /* (n_steps) data that a RECV_REDUCE receives, before it is added */
-    int32_t *n_parts; /* (n_steps) parts in flight */
+    int32_t *n_parts; /* (n_steps) MPI messages in flight; a long SEND or RECV has several */
     MPI_Request *request;
     pod__mpi_part *part;
     int *completed;
@@ -68,7 +68,8 @@ static inline void *pod__run_place(const pod_coll_run *r, pod_span at)
     return r->memory[at.buf] + (size_t)at.first * r->element_bytes[at.buf];
 }
 
-/* Adds a rank to the n in rank[], unless it is there or there are max; returns their number. */
+/* Appends a rank to the n ranks in rank[] unless it is one of them or n is max; returns the new
+ * n. */
 static inline int pod__note_rank(int rank[], int n, int max, int added)
 {
     for (int i = 0; i < n; i++)

@@ -1,9 +1,10 @@
 /* Failed links, and routes around them.
  *
- * A link fails in both directions. Messages then take shortest routes over the remaining links: at
- * each hop that of mesh/route.h if it is on a shortest route, else the first that is, by dimension,
- * up before down. So a message whose route by route.h has no failed link keeps it; every other
- * message takes as few hops as possible, and always the same route. */
+ * A link fails in both directions. Messages then take shortest routes over the remaining links. At
+ * each core, the next hop is that of mesh/route.h if it is on such a route, else the first one that
+ * is, in the order of dimensions and up before down. So a message whose route by route.h has no
+ * failed link keeps it; every other message takes as few hops as possible, and always the same
+ * route. */
 #ifndef MINIPOD_COLLECTIVES_MESH_DETOUR_H
 #define MINIPOD_COLLECTIVES_MESH_DETOUR_H
 

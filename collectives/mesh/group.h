@@ -7,8 +7,8 @@
  *
  *     mesh 8x2, dims {0}, tile 4, step 2       ranks with the same letter are a group
  *
- *     a b a b  c d c d                         step > 1 hops over model-parallel neighbours,
- *     e f e f  g h g h                         tile limits how far the group reaches */
+ *     a b a b  c d c d                         step > 1 skips model-parallel neighbours;
+ *     e f e f  g h g h                         tile limits the length of a group */
 #ifndef MINIPOD_COLLECTIVES_MESH_GROUP_H
 #define MINIPOD_COLLECTIVES_MESH_GROUP_H
 
@@ -17,7 +17,7 @@
 #include "collectives/mesh/mesh.h"
 
 typedef struct pod_group {       /* a value; without dimensions each rank is alone */
-    uint32_t dims;               /* bit d: the group reaches along dimension d */
+    uint32_t dims;               /* bit d: the group extends along dimension d */
     int step[POD_MESH_MAX_DIMS]; /* 0 means 1 */
     int tile[POD_MESH_MAX_DIMS]; /* 0 means the whole extent */
 } pod_group;

@@ -19,7 +19,7 @@ typedef struct pod_mesh { /* a value: copy it freely */
     int extent[POD_MESH_ROOM];
     bool wraps[POD_MESH_ROOM];
     bool is_forced[POD_MESH_ROOM]; /* the text had o or w, which a machine file does not override */
-    bool is_of_chips; /* all of three extents are of chips; else the first is the cores of a chip */
+    bool is_of_chips; /* three extents count chips; false: the first counts the cores of a chip */
 } pod_mesh;
 
 typedef struct pod_coord {

@@ -1,8 +1,9 @@
 /* The route of a message through the mesh, hop by hop, and the numbers of the links.
  *
  * A message goes dimension by dimension, from the first on, and in a wrapped dimension by the
- * shorter way. If both ways are equally long, the parity of the core decides, so that neighbours
- * along every dimension use opposite ways and both directions carry the same load.
+ * shorter way. If both ways are equally long, the parity of the sum of the core's coordinates
+ * decides, so that neighbours along every dimension use opposite ways and both directions carry the
+ * same load.
  *
  * A link connects neighbours in one direction: it leaves a rank along a dimension, up or down. Two
  * ranks that are neighbours on both sides (extent 2, wrapped) have a link for each side. */

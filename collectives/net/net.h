@@ -30,7 +30,7 @@ typedef struct pod_net { /* a value; with a rate of INFINITY, work takes no time
     double reduce_bytes_per_s; /* of adding received data (RECV_REDUCE) */
     double memory_bytes_per_s; /* bytes read and written by COPY, REDUCE_FROM and REDUCE_ALL */
     double sync_s;             /* of a SYNC, after the last rank has begun it */
-    bool is_chip_shared; /* three dimensions: a chip's cores, along the first, share its links */
+    bool is_chip_shared;       /* three dimensions: cores of a chip (the first) share its links */
 } pod_net;
 
 #endif

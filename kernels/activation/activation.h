@@ -1,4 +1,4 @@
-/* GELU and tanh, the activations of BERT and its kin.
+/* GELU and tanh, the activations of BERT and similar models.
  *
  *   gelu   y = x Phi(x), where Phi is the distribution function of the normal distribution
  *          (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016), in two forms:
@@ -10,12 +10,13 @@
  * BERT's code and MLPerf's reference use POD_GELU_TANH, in the encoder and in the head of the
  * masked language model; BERT's first release of 2018 used POD_GELU_ERF. The pooler uses tanh.
  *
- * `t` is the element type of all arrays, POD_F32 or POD_BF16; arithmetic is float32, in the
- * reference double. Relative errors before a result is rounded to t, each plus 2^-110 absolute:
+ * `t` is the element type of all arrays, POD_F32 or POD_BF16; arithmetic is float32, and double in
+ * the reference. The errors before a result is rounded to t are at most 2^-110 plus these relative
+ * errors:
  *
  *   tanh                  2^-20
- *   Phi, POD_GELU_ERF     2^-20 + x^2 2^-24, the second from rounding x^2
- *   Phi, POD_GELU_TANH    e + |2 u| 2^-22, where e is 2^-20, in gelu of POD_BF16 2^-12
+ *   Phi, POD_GELU_ERF     2^-20 + x^2 2^-24, the second term from rounding x^2
+ *   Phi, POD_GELU_TANH    e + |2 u| 2^-22; e is 2^-12 in gelu with t = POD_BF16, else 2^-20
  *
  * The slope of gelu, Phi(x) + x Phi'(x), is a sum of two terms with these errors. tanh_grad has the
  * same bits in every set. A NaN stays a NaN. An output may be the same memory as an input. */
@@ -37,11 +38,13 @@ typedef struct pod_activation {
     void (*gelu_grad)(int64_t count, pod_dtype t, pod_gelu_form form, const void *x, const void *dy,
                       void *dx);
     void (*tanh)(int64_t count, pod_dtype t, const void *x, void *y);
-    /* dx = dy ((1 - y) (1 + y)), where y is the result of tanh; every operation rounded. */
+    /* dx = dy ((1 - y) (1 + y)), where y is the result of tanh; every operation is rounded to
+     * float32. */
     void (*tanh_grad)(int64_t count, pod_dtype t, const void *y, const void *dy, void *dx);
 } pod_activation;
 
-/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+/* Return all sets (kernels/base/sets.h), best first, the reference last, then NULL; and the first
+ * set that a CPU with these features can run. */
 const pod_activation *const *pod_activation_sets(void);
 const pod_activation *pod_activation_pick(uint32_t cpu);
 

@@ -8,32 +8,33 @@
  *   lse[i]  = log sum_j e^s[i][j],   p[i][j] = e^(s[i][j] - lse[i])
  *   o[i]    = sum_j p[i][j] g[i][j] v[j]
  *
- * Query i sees the keys j < lengths[n] (all Sk without lengths; a length is limited to 0 .. Sk) and,
- * if causal, j <= i. A query that sees no key has o = 0, lse = 0 and gradient 0. lse is float32
- * (N, heads, Sq).
+ * Query i sees the keys j < lengths[n] (all Sk without lengths; a length is clamped to 0 .. Sk)
+ * and, if causal, j <= i. A query that sees no key has o = 0, lse = 0 and gradient 0. lse is
+ * float32 (N, heads, Sq).
  *
- * Several short sequences may be packed into one (the cumulative lengths of FlashAttention's varlen
- * functions): the queries of part r, q_ends[n][r - 1] <= i < q_ends[n][r], see the keys
- * k_ends[n][r - 1] <= j < k_ends[n][r] alone, of which causal attention counts both from 0. What is
- * behind the last part is padding, which sees no key. Ends are limited to rise within 0 .. Sq and
- * 0 .. Sk.
+ * Several short sequences may be packed into one, as in FlashAttention's varlen functions. Each of
+ * them is called a part. The queries of part r are q_ends[n][r - 1] <= i < q_ends[n][r], from 0 for
+ * r = 0; they see only the keys k_ends[n][r - 1] <= j < k_ends[n][r]. Causal attention counts i and
+ * j from the first ones of their part. Queries behind the last part are padding and see no key.
+ * Ends are clamped to 0 .. Sq or 0 .. Sk, and so that they do not decrease.
  *
- * g is dropout on the probabilities: 0 or 1 / (1 - rate). Four keys j .. j + 3, j a multiple of 4 and
- * counted from the first one of its part, take the words of Philox4x32-10 under the key (draws[n],
- * layer) and the counter (j / 4, i, h, POD_STREAM_DROPOUT); key j is kept if the upper 24 bits of
- * its word, as a number in [0, 1), are not below the rate. All sets have the same gates. With rate
- * 0, g = 1 and draws are not read.
+ * g[i][j] is the factor of dropout on the probabilities, 0 or 1 / (1 - rate), the same in all sets.
+ * Keys are counted from the first one of their part. Four keys j .. j + 3, where j is a multiple of
+ * 4, use the four words of Philox4x32-10 with the Philox key (draws[n], layer) and the counter
+ * (j / 4, i, h, POD_STREAM_DROPOUT), where i is counted in the whole sequence. If the upper 24 bits
+ * of the word of j, over 2^24, are below the rate, g[i][j] is 0. With rate 0, g = 1 and draws are
+ * not read.
  *
- * backward computes p again, and with delta[i] = sum_d do[i][d] o[i][d]
+ * backward computes p again from lse. With delta[i] = sum_d do[i][d] o[i][d]
  *
  *   dv[j] = sum_i p[i][j] g[i][j] do[i]
  *   ds[i][j] = p[i][j] (g[i][j] sum_d do[i][d] v[j][d] - delta[i])
  *   dq[i] = scale sum_j ds[i][j] k[j],   dk[j] = scale sum_i ds[i][j] q[i]
  *
  * The reference computes in double and rounds its results once. The other sets compute in float32,
- * whatever t is: sums along D, and along up to POD_ATTENTION_CHAIN keys or queries at a time; the
- * exponential as in simd/avx512.h. They store nothing of size (Sq, Sk). Their results depend neither
- * on addresses nor on N. Inputs are finite. */
+ * whatever t is. They sum over D, and over keys or queries in blocks of at most
+ * POD_ATTENTION_CHAIN; the exponential is that of simd/avx512.h. They store no matrix
+ * (Sq, Sk). Their results depend neither on addresses nor on N. Inputs are finite. */
 #ifndef MINIPOD_KERNELS_ATTENTION_ATTENTION_H
 #define MINIPOD_KERNELS_ATTENTION_ATTENTION_H
 
@@ -68,7 +69,7 @@ typedef struct pod_attention_inputs {
 typedef struct pod_attention_kernels {
     const char *name;
     uint32_t needs; /* POD_CPU_ bits */
-    /* Bytes of scratch for either function, aligned to 64. */
+    /* Returns the bytes of scratch, aligned to 64, for either function below. */
     size_t (*scratch_bytes)(const pod_attention_shape *shape);
     void (*forward)(const pod_attention_shape *shape, const pod_attention_inputs *in, void *o,
                     float *lse, void *scratch);
@@ -77,14 +78,15 @@ typedef struct pod_attention_kernels {
                      void *scratch);
 } pod_attention_kernels;
 
-/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+/* Return all sets (kernels/base/sets.h), best first, the reference last, then NULL; and the first
+ * set that a CPU with these features can run. */
 const pod_attention_kernels *const *pod_attention_kernels_sets(void);
 const pod_attention_kernels *pod_attention_kernels_pick(uint32_t cpu);
 
-/* Queries and keys that see each other alone. */
+/* A part of a packed sequence, or a whole sequence: its queries see no other keys. */
 typedef struct pod_attention_part {
     int64_t q, sq, k, sk; /* the first query and how many; the first key and how many */
-    int64_t keys;         /* of these the first `keys` are seen */
+    int64_t keys;         /* only the first `keys` of the keys are seen */
 } pod_attention_part;
 
 static inline int64_t pod__attention_end(const int32_t *ends, int64_t before, int64_t most)
@@ -92,8 +94,9 @@ static inline int64_t pod__attention_end(const int32_t *ends, int64_t before, in
     return pod_max(before, pod_min(*ends, most));
 }
 
-/* Sets *part, all 0 before the first call, to the next one of sequence n, which is number r; returns
- * whether there was one. The last part of a packed sequence is the padding. */
+/* Sets *part to part r of sequence n; returns false if there is none. Call it for r = 0, 1, ...
+ * with the same *part, which must be all 0 before the first call. The last part of a packed
+ * sequence is the padding. */
 static inline bool pod_attention_next_part(const pod_attention_shape *s,
                                            const pod_attention_inputs *in, int64_t n, int64_t r,
                                            pod_attention_part *part)
@@ -112,7 +115,7 @@ static inline bool pod_attention_next_part(const pod_attention_shape *s,
     return true;
 }
 
-/* Of the part's keys, those that its query i sees. */
+/* Returns how many of the part's keys, from the first one on, its query i sees. */
 static inline int64_t pod_attention_seen(const pod_attention_shape *s,
                                          const pod_attention_part *part, int64_t i)
 {

@@ -1,9 +1,9 @@
-/* Small matmuls of attention_simd.c: float32 operands in the cache, c (rows, cols) = or += a b.
+/* Small matmuls of attention_simd.c, with float32 operands in the cache: c = a b or c += a b.
  *
- * c is computed in tiles of up to TILE_ROWS x PANEL elements, whose sums stay in registers; for each
- * k an element of a is broadcast to a row of b. b is read in panels of PANEL columns, each of which
- * stays in L1 while the tiles of its columns are computed. b and c have room for whole panels: columns
- * beyond `cols` may hold anything, and are overwritten. */
+ * c is computed in tiles of up to TILE_ROWS x PANEL elements, whose sums stay in registers; for
+ * each k an element of a is broadcast and multiplied by a row of b. b is read in panels of PANEL
+ * columns, each of which stays in L1 while the tiles of its columns are computed. b and c have room
+ * for whole panels: columns beyond `cols` may hold anything in b, and are overwritten in c. */
 #ifndef MINIPOD_KERNELS_ATTENTION_ATTENTION_TILES_H
 #define MINIPOD_KERNELS_ATTENTION_ATTENTION_TILES_H
 
@@ -11,8 +11,8 @@
 
 #ifdef POD_SIMD
 
-/* TILE_TAIL is the next smaller height: two such tiles take the place of a whole tile and a low
- * one. */
+/* TILE_TAIL is the second largest height. If exactly 2 TILE_TAIL rows remain, they are two such
+ * tiles, not one of TILE_ROWS and a low one. */
 #ifdef __AVX512F__
 enum { TILE_ROWS = 14, TILE_TAIL = 8 };
 #define TILE_HEIGHTS T(14) T(8) T(4) T(2) T(1)
@@ -80,7 +80,7 @@ static void run_any_tile(int64_t rows, const small_matmul *p, const float *a, co
     }
 }
 
-/* The height of the next tile if `rows` are left. */
+/* Returns the height of the next tile if `rows` rows remain. */
 POD_INLINE int64_t tile_height(int64_t rows)
 {
     if (rows == 2 * TILE_TAIL) return TILE_TAIL;

@@ -27,7 +27,7 @@ typedef struct pod_arena pod_arena;
  * pod_alloc_default. */
 POD_MUST pod_status pod_arena_create(const pod_alloc *from, pod_arena **out);
 void pod_arena_destroy(pod_arena *a); /* frees all its memory; NULL is allowed */
-/* Ends the life of all that was allocated, and keeps the memory for the requests that follow. */
+/* Makes all memory that the arena returned invalid, and reuses it for later requests. */
 void pod_arena_reset(pod_arena *a);
 
 /* Returns zeroed memory aligned to `align` (a power of two), valid until the arena is destroyed.
@@ -46,8 +46,9 @@ char *pod_arena_vtext(pod_arena *a, const char *fmt, va_list args) POD_PRINTF(2,
 
 size_t pod_arena_bytes(const pod_arena *a); /* allocated so far */
 
-/* Call it before appending element n to an array of n elements. Returns the array or, if n is 0 or
- * a power of two from 16 on, a copy with room for more (twice as many). NULL without memory. */
+/* Call it before appending element n to an array of n elements. If n is 0 or a power of two from 16
+ * on, returns a copy with room for more elements (2 n for n > 0), else the array itself. Returns
+ * NULL without memory. */
 void *pod_arena_grow(pod_arena *a, void *array, size_t align, size_t element_bytes, size_t n);
 #define POD_ARENA_GROW(arena, array, n) \
     pod_arena_grow((arena), (array), _Alignof(max_align_t), sizeof((array)[0]), (size_t)(n))

@@ -1,8 +1,8 @@
 /* A sum of float32 with the same bits in any order and any grouping.
  *
- * A float32 is an integer multiple of 2^-149; the integer has up to 277 bits. Cut at fixed
- * positions into bins of 40 bits, it has digits d_0 .. d_6, all with the sign of the number, and at
- * most two of them, neighbours, are not 0:
+ * A float32 is an integer multiple of 2^-149; the integer has up to 277 bits. It is cut at fixed
+ * positions into bins of 40 bits. The bins hold its digits d_0 .. d_6, all with the sign of the
+ * number; at most two of them are not 0, and these are neighbours:
  *
  *     bin     6       5       4       3       2       1       0
  *         |.......|.......|.......|..10110|1......|.......|.......|  2^-149
@@ -19,8 +19,8 @@
  * Bound: the total is rounded once to float32, to nearest even, with overflow to infinity. Of each
  * of n addends the digits below bin t-1 are lost, less than 2^-40 of the greatest magnitude:
  *     |result - sum| <= 2^-24 |sum| + 2^-40 n max|x|,
- * whereas adding float32 one by one has (n-1) 2^-24 sum|x|. n is at most 2^20. The sum of a single
- * x is x.
+ * whereas the bound for adding float32 one by one is (n-1) 2^-24 sum|x|. n is at most 2^20. The sum
+ * of a single x is x.
  *
  * Cost: 4 times the bytes of float32, in memory and in messages.
  *
@@ -41,7 +41,7 @@ enum {
     POD_BINNED_WIDTH = 40,     /* bits of a bin; 20 more for the carries of addends, one for the
                                   sign */
     POD_BINNED_TOP_BITS = 3,   /* bits of t, below S_t */
-    POD_BINNED_NOT_FINITE = 7, /* t of infinities and NaNs, above the bins */
+    POD_BINNED_NOT_FINITE = 7, /* value of t for infinities and NaNs */
     POD_BINNED_MAX_ADDENDS = 1 << 20
 };
 

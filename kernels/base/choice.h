@@ -9,7 +9,8 @@
  *   3. Among kernels with equal rates or without a rate, the first in the table. The reference is
  *      chosen only if no other kernel applies.
  *
- * A kind is "family.type.what", like "gemm.bf16.large"; each family defines its kinds. */
+ * The kind of a call is a text "family.type.what" such as "gemm.bf16.large", for which rates are
+ * measured; each family of kernels defines its kinds. */
 #ifndef MINIPOD_KERNELS_BASE_CHOICE_H
 #define MINIPOD_KERNELS_BASE_CHOICE_H
 
@@ -35,8 +36,8 @@ typedef struct pod_rates { /* a value without pointers */
     pod_rate rate[POD_MAX_RATES];
 } pod_rates;
 
-/* Adds or replaces a rate. E_INVALID for a name that is empty, too long or not a word; E_NOMEM if
- * there is no room. */
+/* Adds or replaces a rate. Fails with E_INVALID for a name that is empty, too long or not a word,
+ * and with E_NOMEM if there are POD_MAX_RATES rates already. */
 POD_MUST pod_status pod_rates_set(pod_rates *r, const char *kind, const char *kernel,
                                   double gflop_per_s);
 

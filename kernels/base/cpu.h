@@ -14,7 +14,7 @@ enum {
     POD_CPU_AMX_BF16 = 1u << 3 /* AMX tiles and bf16 products, permitted by the kernel */
 };
 
-/* Instead of features, for the functions that pick a kernel: picks the reference. */
+/* A function that picks a kernel picks the reference if it gets this instead of features. */
 #define POD_CPU_REFERENCE_ONLY UINT32_MAX
 
 /* Returns the features that may be used: those of CPUID whose state the operating system saves, AMX
@@ -26,7 +26,7 @@ uint32_t pod_cpu_features(void);
 const char *pod_cpu_why_not(uint32_t needs);
 
 /* Limits the features to "ref", "avx2", "avx512", "avx512_bf16" or "amx"; each includes those
- * before it. Call it once at start, with MINIPOD_MAX_ISA. E_INVALID for another name. */
+ * before it. Call it once at start, with MINIPOD_MAX_ISA. Fails with E_INVALID for another name. */
 POD_MUST pod_status pod_cpu_cap(const char *max_isa);
 
 /* Writes names such as "avx2 avx512 amx_bf16" to `text`; returns `text`. */

@@ -22,7 +22,7 @@ static inline void pod_element_put(pod_dtype t, void *data, int64_t i, float val
         ((float *)data)[i] = value;
 }
 
-/* The address of element i. */
+/* Returns the address of element i. */
 static inline const void *pod_element_at(pod_dtype t, const void *data, int64_t i)
 {
     return (const char *)data + i * (int64_t)pod_dtype_bytes(t);

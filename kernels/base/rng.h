@@ -1,7 +1,7 @@
 /* Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
  * 1, 2, 3", SC 2011, section 5). A number depends only on its coordinates (seed, stream, layer,
- * step, sample, how many were drawn from these before), so that no result depends on which rank
- * draws it. */
+ * step, sample) and on how many numbers were drawn at these coordinates before it, so no result
+ * depends on which rank draws it. */
 #ifndef MINIPOD_KERNELS_BASE_RNG_H
 #define MINIPOD_KERNELS_BASE_RNG_H
 

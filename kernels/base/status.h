@@ -53,8 +53,8 @@ void pod__fail(const char *fmt, ...) POD_PRINTF(1, 2);
         if (pod_s_ != POD_OK) return pod_s_; \
     } while (0)
 
-/* The same for functions with something to release: stores the status in `status` and jumps to
- * label. */
+/* Like POD_TRY, for functions with something to release: stores the status in `status` and, if it
+ * is not POD_OK, jumps to `label`. */
 #define POD_TRY_GOTO(status, expr, label)   \
     do {                                    \
         (status) = (expr);                  \

@@ -21,7 +21,7 @@ enum { POD_WIDE_DIGITS = 8, POD_WIDE_MAX_UNCARRIED = 1 << 22 };
 
 typedef struct pod_wide_sum {
     int64_t digit[POD_WIDE_DIGITS]; /* below 2^40, except for additions since the last carry */
-    float not_finite;               /* 0, or the sum of infinities and NaNs */
+    float not_finite;               /* sum of the addends that are infinite or NaN; 0: none */
 } pod_wide_sum;
 
 /* Adds x, which is a multiple of 2^-149 and 0 <= x < 2^168, or not finite. At most

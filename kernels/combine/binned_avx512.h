@@ -1,6 +1,6 @@
 /* Binned sums under AVX-512, for combine_simd.c, with the bits of the reference. For additions a
- * vector holds four elements as in memory (high, low, high, low, ...); for conversions it holds
- * eight `high` or eight `low`. */
+ * vector holds four elements as in memory (high, low, high, low, ...). For conversions a vector
+ * holds the `high` or the `low` of eight elements. */
 #ifndef MINIPOD_KERNELS_COMBINE_BINNED_AVX512_H
 #define MINIPOD_KERNELS_COMBINE_BINNED_AVX512_H
 
@@ -40,7 +40,7 @@ POD_INLINE __m512i binned_sum(__m512i a, __m512i b)
     const __m512i lower = _mm512_mask_mov_epi64(b, less, a);
     const __m512i apart = _mm512_abs_epi64(_mm512_sub_epi64(t_a, t_b));
     const __mmask8 by_1 = _mm512_cmpeq_epi64_mask(apart, _mm512_set1_epi64(1));
-    /* Less its t, where there is one. */
+    /* Clears t, which is in the low bits of `high`. */
     const __m512i digits = _mm512_mask_andnot_epi64(lower, (__mmask8)~LOW_LANES, top, lower);
     const __m512i next =
         _mm512_srai_epi64(_mm512_unpacklo_epi64(lower, lower), POD_BINNED_TOP_BITS);
@@ -78,7 +78,7 @@ static inline void binned_add_all(int64_t count, int n_in, const void *const in[
                      n_out, out);
 }
 
-/* Eight elements with high and low apart; put and get convert to and from the order of memory. */
+/* Eight elements; binned_put_8 and binned_get_8 convert to and from the order of memory. */
 typedef struct binned_8 {
     __m512i high, low;
 } binned_8;

@@ -36,12 +36,12 @@ typedef struct pod_combine {
      * type t_sum, which is t or, for bf16, f32. own may equal sum. */
     void (*add)(int64_t count, pod_dtype t, const void *from, pod_dtype t_sum, const void *own,
                 void *sum);
-    /* out[k] = in[0] + in[1] + ..., for every k, added in this order; all (count) of a type t of
-     * `add`. An output may equal an input; otherwise they do not overlap. n_in is at most
-     * POD_COMBINE_MAX_INPUTS. */
+    /* out[k] = in[0] + in[1] + ..., for every k, added in this order. All arrays are (count), of a
+     * type t that `add` takes. An output may equal an input; otherwise they do not overlap. n_in is
+     * at most POD_COMBINE_MAX_INPUTS. */
     void (*add_all)(int64_t count, pod_dtype t, int n_in, const void *const in[], int n_out,
                     void *const out[]);
-    /* to = from, converted: f32 to and from bf16, f16 and binned, or any t to t. */
+    /* Converts f32 to bf16, f16 or binned, or these to f32; or copies, if the types are equal. */
     void (*convert)(int64_t count, pod_dtype t_from, const void *from, pod_dtype t_to, void *to);
     /* out = own op from, all (count) of type t, which is f32, f64 or an integer. own may equal
      * out. */
@@ -49,7 +49,8 @@ typedef struct pod_combine {
                  void *out);
 } pod_combine;
 
-/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+/* Return all sets (kernels/base/sets.h), best first, the reference last, then NULL; and the first
+ * set that a CPU with these features can run. */
 const pod_combine *const *pod_combine_sets(void);
 const pod_combine *pod_combine_pick(uint32_t cpu);
 
@@ -57,7 +58,7 @@ const pod_combine *pod_combine_pick(uint32_t cpu);
  * for f16. */
 void pod_combine_two(const pod_combine *k, pod_redop op, int64_t count, pod_dtype t,
                      const void *from, pod_dtype t_out, const void *own, void *out);
-/* Like `add_all`, likewise. */
+/* Like `add_all` for any operation and any type that has it. */
 void pod_combine_all(const pod_combine *k, pod_redop op, int64_t count, pod_dtype t, int n_in,
                      const void *const in[], int n_out, void *const out[]);
 /* Divides each of `count` elements by n: bf16 and f16 in float32, rounded once; integers toward 0.

@@ -20,7 +20,7 @@
  *   PACKED_W   yes      yes         -     b is w packed by the same kernel's `pack`, for a call
  *                                         that differs at most in n and in the pointers
  *   AFFINE_X   yes      -           yes   instead of x, v = x x_scale[c] + x_shift[c] inside the
- *                                         image (0 outside), one rounding to float32 or two, then
+ *                                         image (0 outside), in float32 with or without FMA, then
  *                                         rounded to the element type
  *   RELU_X     yes      -           yes   with AFFINE_X: max(v, 0), a NaN stays
  *   BIAS       yes      -           -     y + bias[k]
@@ -99,7 +99,8 @@ typedef struct pod_conv_kernel {
 
 const pod_conv_kernel *pod_conv_kernels(int *n); /* best first; the last one is the reference */
 
-/* Like pod_gemm_find and so on in kernels/gemm/gemm.h. */
+/* These do for convolutions what the functions pod_gemm_... of kernels/gemm/gemm.h do for
+ * matmuls. */
 const pod_conv_kernel *pod_conv_find(const char *name);
 const pod_conv_kernel *pod_conv_pick(const pod_choice *how, const pod_conv_call *call);
 const char *pod_conv_kind(const pod_conv_call *call);

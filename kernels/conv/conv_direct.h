@@ -1,30 +1,31 @@
-/* Direct convolution in vectors, for CPUs without tiles, without a matrix of windows in memory. It
- * multiplies elements of 32 bits: one float32 or, under AVX512_BF16, two bfloat16, whose two
- * products one instruction adds to a float32 sum.
+/* Direct convolution with vector instructions, for CPUs without AMX tiles; there is no im2col
+ * matrix. It multiplies elements of 32 bits: one float32 or, with AVX512_BF16, two bfloat16, whose
+ * two products one instruction adds to a float32 sum.
  *
  *   strip    some lines of the images with the zeros around them, [image][row][column][C], in the
- *            caches of the core. There is none if pixels are short and can be read from the image
- *            itself; for 1x1 windows, up to 1,024 bfloat16. For these the next pixels are
- *            prefetched while windows are multiplied
- *   forward  squares of up to 16 windows x 2 vectors of filters, whose sums stay in registers over
- *            the whole window: an element of the strip is broadcast to the filters' vectors. The
- *            parts of windows outside the image are skipped: rows always, columns if only the first
- *            and the last window of a line have them
- *   input    the same over dy, a convolution for each pair of remainders (residue.h)
+ *            caches of the core. There is no strip if pixels are short enough to be read from the
+ *            image itself. For 1x1 windows, the next pixels are prefetched while windows are
+ *            multiplied
+ *   forward  squares of several windows x 1 or 2 vectors of filters, whose sums stay in registers
+ *            over the whole window. An element of a window is broadcast and multiplied by the
+ *            vectors of filters. Rows of a window outside the image are skipped, and columns too if
+ *            only the first and the last window of a line have such columns
+ *   input    the same over dy, with one convolution for each pair of remainders (residue.h)
  *   grad
  *   weight   squares of half a vector of filters x 3 vectors of a window's row, whose sums stay in
- *   grad     registers over the windows of a block: an element of dy is broadcast. If the row is
- *            one vector, or would leave large parts of its vectors empty, elements of the row are
+ *   grad     registers over the windows of a block. An element of dy is broadcast. If the row is
+ *            one vector, or would leave its vectors largely empty, elements of the row are
  *            broadcast to up to 2 vectors of filters instead. Rows outside the image are skipped
  *
  * The two bfloat16 of an element are adjacent in a row of the window, as in the image and the
- * strip. If their number is odd, the last one has no second:
+ * strip. If a row has an odd number of them, its last element has one number:
  *
- *   C = 3, S = 3   | 0 1 | 2 0 | 1 2 | 0 1 | 2     (channels; where an element begins does not
- *                                                   matter)
+ *   C = 3, S = 3   | 0 1 | 2 0 | 1 2 | 0 1 | 2     (channels; an element may begin at any
+ *                                                   channel)
  *
- * For the weight gradient the two are the same pixel of two images, or of two lines of one image if
- * that leaves fewer without a second; they are adjacent in the strip and in the copy of dy.
+ * In the weight gradient the two numbers of an element are of the same column in two images, or in
+ * two lines of one image if then fewer elements have one number only. They are adjacent in the
+ * strip and in the copy of dy.
  *
  * Packed filters are panels of two vectors of filters (one for the last filters) over a whole
  * window: [panel][r][element of (s, c)][filter], with zeros beyond the last filter. The input
@@ -45,8 +46,10 @@ typedef struct pod__direct_isa {
     int64_t numbers; /* float32 or bfloat16 in an element */
 } pod__direct_isa;
 
-/* A sequence of blocks: a whole pass, or a part of one. Positions in the strip are counted in
- * places: numbers, or elements if an element combines two images or lines. */
+/* The plan of a pass, or of one of its parts (pod__direct_parts); a call computes its parts one
+ * after another. A part is computed in blocks: a block is some whole images, or some lines of one
+ * image. Offsets in the strip are counted in places. A place is one number (float32 or bfloat16);
+ * in the weight gradient it is one element, which may hold the numbers of two images or lines. */
 typedef struct pod__direct {
     pod__windows view;
     int64_t n_images, width;       /* filters: K, or C for the input gradient */
@@ -57,8 +60,8 @@ typedef struct pod__direct {
     int64_t run;                   /* places of a window in a row of the strip */
     int64_t depth;                 /* elements of a window, of all channels */
     int64_t images, lines;         /* of a block: whole images, or lines of one image */
-    int64_t row_gap, column_gap;   /* with one tap: the strip has only the rows and columns that
-                                      windows read */
+    int64_t row_gap, column_gap;   /* in the image, between rows or columns of the strip: the stride
+                                      in a direction with one tap, else 1 */
     int64_t row, image;            /* places of the strip between rows, images, */
     int64_t line, apart;           /* lines of windows, windows */
     bool in_place;                 /* there is no strip: these are places of the image */
@@ -66,8 +69,8 @@ typedef struct pod__direct {
                                       of a line */
     void *out;                     /* every step-th pixel of (N, h, w, width), */
     int64_t h, w, top, left, step; /* from `top`, `left` on */
-    /* For the weight gradient: images and lines of windows, and the distance to the second number
-     * of an element, in images or in lines; 0 and 0: it has none. */
+    /* For the weight gradient: the number of images and of lines of windows, and the distance from
+     * the first to the second number of an element, in images or in lines; both 0: one number. */
     int64_t all_images, all_lines, pair_images, pair_lines;
 } pod__direct;
 
@@ -86,7 +89,8 @@ typedef struct pod__direct_room {
 } pod__direct_room;
 
 pod__direct_room pod__direct_room_of(const pod_conv_call *call, pod__direct_isa isa);
-/* Returns why not to use it, where another kernel was measured to be faster; else NULL. */
+/* Returns why a call should not use this kernel, because another one was measured to be faster;
+ * else NULL. */
 const char *pod__direct_why_not(const pod_conv_call *call, pod__direct_isa isa);
 
 /* Return the elements of packed filters: of all parts, and of one part. */

@@ -1,7 +1,7 @@
 /* Copies windows of images to the rows of a matrix, a panel of some rows at a time (im2col).
  *
  *   image  (N, H, W, C), float32 or bfloat16
- *   row (n, p, q) of the matrix: the (R, S, C) pixels below window (p, q) of image n, float32
+ *   row (n, p, q) of the matrix: the (R, S, C) values of window (p, q) of image n, float32
  *
  * Windows are in the order n, p, q; a line is the Q windows of one (n, p). Window (p, q) begins at
  * pixel (top + p step, left + q step), which may be outside the image, where values are 0. */

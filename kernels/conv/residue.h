@@ -1,8 +1,9 @@
-/* The input gradient as a gather: pixel h receives contributions from the taps r with (h + pad - r)
- * divisible by the stride, i.e. from every stride-th tap. The pixels with the same remainder a = (h
- * + pad) mod stride use the same taps a, a + stride, ...: their gradient is a convolution of stride
- * 1 over dy with those taps in reverse order. One such convolution for each pair of remainders (a
- * single one for stride 1) writes each pixel once and multiplies nothing in vain. */
+/* The input gradient as a gather. Pixel h receives contributions from every stride-th tap: the taps
+ * r for which (h + pad - r) is divisible by the stride. The pixels with the same remainder
+ * a = (h + pad) mod stride use the same taps a, a + stride, ...: their gradient is a convolution of
+ * stride 1 over dy with those taps in reverse order. The input gradient is one such convolution for
+ * each pair of remainders of row and column (a single one for stride 1). It writes each pixel once,
+ * and multiplies no zeros between pixels of dy. */
 #ifndef MINIPOD_KERNELS_CONV_RESIDUE_H
 #define MINIPOD_KERNELS_CONV_RESIDUE_H
 

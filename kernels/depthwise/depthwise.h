@@ -8,8 +8,8 @@
  * where x is 0 outside the image. pad_h and pad_w are the rows and columns of padding before the
  * image; the padding behind it follows from P and Q. x, y, w and their gradients share one element
  * type, float32 or bfloat16, except the weight gradient, which is always float32. Products
- * accumulate in float32; in the weight gradient of a fast set each term is rounded at most
- * POD_DEPTHWISE_CHAIN times before it is added to a double.
+ * accumulate in float32; in the weight gradient of all sets but the reference each term is rounded
+ * at most POD_DEPTHWISE_CHAIN times before it is added to a double.
  *
  *   pass            a    b    out
  *   FORWARD         x    w    y
@@ -71,7 +71,8 @@ typedef struct pod_depthwise {
     void (*run)(const pod_depthwise_call *call, void *scratch);
 } pod_depthwise;
 
-/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+/* Return all sets (kernels/base/sets.h), best first, the reference last, then NULL; and the first
+ * set that a CPU with these features can run. */
 const pod_depthwise *const *pod_depthwise_sets(void);
 const pod_depthwise *pod_depthwise_pick(uint32_t cpu);
 

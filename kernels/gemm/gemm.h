@@ -2,9 +2,9 @@
  *
  * op(A) is (M, K), op(B) is (K, N), C is (M, N). With trans_a, A is stored (K, M); with trans_b, B
  * is stored (N, K). Leading dimensions are the number of elements from one stored row to the next.
- * A and B are both float32 or both bfloat16; products accumulate in float32 (at least); C is
- * float32 or bfloat16. beta is 0 (C is not read and may be uninitialized) or 1 (float32 C only).
- * Any of M, N, K, n_batch may be 0; K = 0 gives beta C.
+ * A and B are both float32 or both bfloat16; sums are in float32 or wider; C is float32 or
+ * bfloat16. beta is 0 (C is not read and may be uninitialized) or 1 (float32 C only). Any of M, N,
+ * K, n_batch may be 0; K = 0 gives beta C.
  *
  * `fused` is a set of POD_GEMM_ bits: BIAS and RELU apply before a result is rounded and stored, so
  * that with both C = max(op(A) op(B) + beta C + bias, 0). PACKED_B says that b was written by the
@@ -53,8 +53,8 @@ typedef struct pod_gemm_kernel {
     const char *(*why_not)(
         const pod_gemm_call *call); /* NULL: the kernel takes the call. Pointers are not read. Call
                                        this and all below only on a CPU that has `needs`. */
-    /* Why others are faster for a call that it takes, so that it is used only if --impl names it;
-     * NULL: none is known to be. */
+    /* Returns why another kernel is faster for a call that this one takes; then this one is used
+     * only if --impl names it. Returns NULL, or is NULL, if none is known to be faster. */
     const char *(*slow)(const pod_gemm_call *call);
     size_t (*scratch_bytes)(const pod_gemm_call *call); /* of scratch, aligned to 64 bytes */
     /* Cannot fail: the call was checked when the program was built. */
@@ -74,8 +74,9 @@ const pod_gemm_kernel *pod_gemm_find(const char *name);
 
 /* Chooses a kernel (kernels/base/choice.h); never NULL. */
 const pod_gemm_kernel *pod_gemm_pick(const pod_choice *how, const pod_gemm_call *call);
-/* pod_gemm_kind returns the kind of a call, for rates. The other returns the i-th kind, with a
- * typical call whose pointers are NULL; NULL after the last. */
+/* pod_gemm_kind returns the kind of a call, for which rates are measured (kernels/base/choice.h).
+ * pod_gemm_kind_at returns the i-th kind, with a typical call whose pointers are NULL; NULL after
+ * the last. */
 const char *pod_gemm_kind(const pod_gemm_call *call);
 const char *pod_gemm_kind_at(int i, pod_gemm_call *typical);
 /* Asks every kernel about the call, in the order of the table; returns their number. */

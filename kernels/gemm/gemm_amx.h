@@ -39,11 +39,11 @@ typedef struct pod__b_pieces {
     int64_t panel_bytes;
 } pod__b_pieces;
 
-/* Returns the pieces in `b` if that is packed B, else packs them into `room`, with the steps of the
- * depth for each panel. */
+/* Returns the pieces of block `of`. If `b` is packed B, they are in `b`; else the function packs
+ * them into `room`, each with the steps of the block's depth. */
 pod__b_pieces pod__amx_pieces_of_b(const pod_gemm_call *call, const void *b,
                                    const pod__gemm_block *of, char *room);
-/* For all of B, with panels as long as k. */
+/* Pack all of B into panels that span all of k, and return the bytes that this takes. */
 size_t pod__amx_packed_bytes(const pod_gemm_call *call);
 void pod__amx_pack_whole_b(const pod_gemm_call *call, pod_dtype from, const void *b, void *packed);
 

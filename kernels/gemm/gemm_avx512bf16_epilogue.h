@@ -27,7 +27,7 @@ typedef struct epilogue {
     void *to;
     int64_t plus_ld, to_ld, rows, columns;
     pod_dtype type;
-    bool relu, is_plain; /* plain: full rows of float32, stored or added to `to` without more */
+    bool relu, is_plain; /* plain: full rows of float32 without bias or ReLU, also added to `to` */
 } epilogue;
 
 POD_INLINE __m512 rectified(__m512 v) /* a NaN stays */
@@ -93,7 +93,7 @@ POD_INLINE void run_epilogue(epilogue *l, int64_t max)
 }
 
 /* Returns the epilogue of the square of `rows` rows at (m, n) of a block. Between blocks of k its
- * sums are kept at `wait`, in rows of 32; NULL: in C, which is float32. */
+ * sums are stored at `wait`, in rows of 32 float32; if `wait` is NULL, in C, which is float32. */
 static inline epilogue epilogue_of(const pod_gemm_call *call, void *c, const pod__gemm_block *of,
                                    int64_t m, int64_t rows, int64_t n, const float *sums,
                                    float *wait)

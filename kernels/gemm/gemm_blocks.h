@@ -1,5 +1,5 @@
-/* The blocks of a matmul, in the order of all of minipod's kernels: n outermost, then m, then k;
- * sums are kept between blocks of k. */
+/* The blocks of a matmul, in the order that all of minipod's kernels use: n outermost, then m, then
+ * k. Between blocks of k the sums are stored. */
 #ifndef MINIPOD_KERNELS_GEMM_GEMM_BLOCKS_H
 #define MINIPOD_KERNELS_GEMM_GEMM_BLOCKS_H
 

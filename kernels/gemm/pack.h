@@ -1,6 +1,6 @@
-/* Converts elements for the panels of a matmul and back: bfloat16 to float32 and float32 to
- * bfloat16, with the bits of kernels/base/bf16.h, and overlapping windows of a row copied one below
- * the other. */
+/* Functions that pack the operands of a matmul: conversions between bfloat16 and float32, with the
+ * bits of kernels/base/bf16.h, and copies of overlapping windows of an array to rows of a
+ * matrix. */
 #ifndef MINIPOD_KERNELS_GEMM_PACK_H
 #define MINIPOD_KERNELS_GEMM_PACK_H
 
@@ -19,7 +19,8 @@ typedef struct pod_pack {
     void (*windows)(int64_t n, int64_t run, const float *src, int64_t step, float *dst, int64_t ld);
 } pod_pack;
 
-/* All sets, best first, the plain one last, then NULL; and the first that a CPU can run. */
+/* Return all sets, best first, the plain one last, then NULL; and the first set that a CPU with
+ * these features can run. */
 const pod_pack *const *pod_pack_sets(void);
 const pod_pack *pod_pack_pick(uint32_t cpu);
 

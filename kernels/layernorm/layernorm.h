@@ -37,7 +37,8 @@ typedef struct pod_layernorm {
                         const float *mean, const float *rstd, float *dgamma, float *dbeta);
 } pod_layernorm;
 
-/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+/* Return all sets (kernels/base/sets.h), best first, the reference last, then NULL; and the first
+ * set that a CPU with these features can run. */
 const pod_layernorm *const *pod_layernorm_sets(void);
 const pod_layernorm *pod_layernorm_pick(uint32_t cpu);
 

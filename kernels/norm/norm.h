@@ -9,9 +9,10 @@
  *   grad_sums  dbeta[c] = sum_rows dy,  dgamma[c] = sum_rows dy (x - mean) rstd
  *              (all-reduce of both over the group)
  *   grad_apply dx = gamma rstd (dy - dbeta/count - (x - mean) rstd dgamma/count), computed as
- *              x along + (dy scale + offset), both fused, with three coefficients per column
+ *              x along + (dy scale + offset), two fused multiply-adds, with the coefficients along,
+ *              scale and offset of each column
  *
- * Functions that also do the operations after a normalization, in the same pass:
+ * Functions that fuse a normalization with the operations after it:
  *
  *   fold            scale = rstd gamma,  shift = beta - mean scale
  *   apply_act       y = act(x scale + shift + r),  r = 0, res, or res res_scale + res_shift;
@@ -27,14 +28,14 @@
  *   grad_apply_act  grad_apply with the g of ReLU without z
  *
  * `count` is the number of rows of the group. Sums accumulate as in kernels/reduce. The
- * cancellation in var has a relative error of about 2^-22 (mean/std)^2, negligible for activations;
- * that of offset with x along in grad_apply about 2^-24 mean/std of the term. grad_apply with
- * infinite count gives the gradient for constant statistics. y and dx may be the memory of x, dy or
- * dz of the same type. The same set gives the same sums each time, at any address and for any
- * storage type, and grad_sums_act the sums of grad_sums for g. All other results, g_out included,
- * have the same bits in every set: in apply_act, and in the test x scale + shift > 0, each product
- * and each sum is rounded, in the order written. The exception is the sigmoid of swish, which is
- * that of kernels/gate. */
+ * cancellation in var has a relative error of about 2^-22 (mean/std)^2, negligible for activations.
+ * In grad_apply the cancellation between offset and x along has a relative error of about 2^-24
+ * mean/std. grad_apply with infinite count gives the gradient for constant statistics. y and dx may
+ * be the memory of x, dy or dz of the same type. The same set gives the same sums each time, at any
+ * address and for any storage type; grad_sums_act gives the sums that grad_sums gives for g. All
+ * other results, g_out included, have the same bits in every set: in apply_act, and in the test x
+ * scale + shift > 0, each product and each sum is rounded, in the order written. The exception is
+ * the sigmoid of swish, which is that of kernels/gate. */
 #ifndef MINIPOD_KERNELS_NORM_NORM_H
 #define MINIPOD_KERNELS_NORM_NORM_H
 
@@ -85,7 +86,8 @@ typedef struct pod_norm {
                            const float *dgamma, const float *dbeta, void *dx);
 } pod_norm;
 
-/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+/* Return all sets (kernels/base/sets.h), best first, the reference last, then NULL; and the first
+ * set that a CPU with these features can run. */
 const pod_norm *const *pod_norm_sets(void);
 const pod_norm *pod_norm_pick(uint32_t cpu);
 

@@ -33,7 +33,8 @@ typedef struct pod_pointwise {
                          const float *shift, pod_dtype t, void *y);
 } pod_pointwise;
 
-/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+/* Return all sets (kernels/base/sets.h), best first, the reference last, then NULL; and the first
+ * set that a CPU with these features can run. */
 const pod_pointwise *const *pod_pointwise_sets(void);
 const pod_pointwise *pod_pointwise_pick(uint32_t cpu);
 

@@ -32,7 +32,8 @@ typedef struct pod_pool {
     void (*mean_grad)(int64_t n, int64_t hw, int64_t c, pod_dtype t, const void *dy, void *dx);
 } pod_pool;
 
-/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+/* Return all sets (kernels/base/sets.h), best first, the reference last, then NULL; and the first
+ * set that a CPU with these features can run. */
 const pod_pool *const *pod_pool_sets(void);
 const pod_pool *pod_pool_pick(uint32_t cpu);
 

@@ -5,7 +5,7 @@
  *
  *   loss     *loss = scale * sum over rows of -sum_c target[c] log softmax(logits)[c]
  *   grad     dlogits[row,c] = scale * (softmax(logits)[c] - target[c])
- *   loss_grad  both, the gradient with grad_scale instead of scale; reads the logits from memory
+ *   loss_grad  both, with grad_scale instead of scale in the gradient; reads the logits from memory
  *            once
  *   correct  *n = rows whose label's logit is greater than all before it and not less than any
  *            after (the first maximum is the answer); a NaN row is never correct
@@ -34,7 +34,8 @@ typedef struct pod_softmax {
     void (*correct)(int64_t rows, int64_t c, const float *logits, const int32_t *labels, float *n);
 } pod_softmax;
 
-/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+/* Return all sets (kernels/base/sets.h), best first, the reference last, then NULL; and the first
+ * set that a CPU with these features can run. */
 const pod_softmax *const *pod_softmax_sets(void);
 const pod_softmax *pod_softmax_pick(uint32_t cpu);
 

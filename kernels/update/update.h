@@ -9,13 +9,13 @@
  *                   w = w - d             (the rate inside: the LARS of You et al. 2017)
  *   adam_step       m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;
  *                   u = (m / c1) / (sqrt(v / c2) + eps) + decay w;
- *                   w = w - rate u        (c = 1 - b^step: AdamW)
+ *                   w = w - rate u        (AdamW; c1 = 1 - b1^step, c2 = 1 - b2^step)
  *   rmsprop         e = g + decay w;  s = rho s + (1 - rho) e^2;
  *                   v = momentum v + (rate e) / sqrt(s + eps);  w = w - v
  *                                         (Hinton 2012 as in TensorFlow 1: eps inside the root)
  *
- * and for LAMB, whose rate depends on norms of w and u, a first pass (adam_norms or, for exact
- * sums, adam_direction) and a second one (adam_descend):
+ * LAMB's rate depends on norms of w and u, so it takes two passes: adam_norms, or adam_direction if
+ * the norms are exact sums; then adam_descend:
  *
  *   adam_norms      m and v as above;  w_sq = sum of w^2,  u_sq = sum of u^2
  *   adam_descend    u of m and v as above;  w = w - rate u
@@ -23,7 +23,7 @@
  *
  * The sums of adam_norms have the bits of sum_sq of the set of the same name in kernels/reduce. All
  * other results have the same bits in every set: each operation above is rounded to float32, in the
- * order written; division by c is multiplication by 1/c. */
+ * order written; division by c1 or c2 is multiplication by its float32 inverse. */
 #ifndef MINIPOD_KERNELS_UPDATE_UPDATE_H
 #define MINIPOD_KERNELS_UPDATE_UPDATE_H
 
@@ -59,7 +59,8 @@ typedef struct pod_update {
                          const float *v, float *w);
 } pod_update;
 
-/* All sets, best first, the reference last, then NULL; and the first that a CPU can run. */
+/* Return all sets (kernels/base/sets.h), best first, the reference last, then NULL; and the first
+ * set that a CPU with these features can run. */
 const pod_update *const *pod_update_sets(void);
 const pod_update *pod_update_pick(uint32_t cpu);
 

@@ -5,16 +5,17 @@
 #include "collectives/algo/algo.h"
 #include "kernels/combine/combine.h"
 
-typedef struct pod__sharers { /* the ranks that share memory, by index */
-    int size, index;          /* index: that of the rank itself */
+typedef struct pod__sharers { /* a group whose ranks share memory */
+    int size, index;          /* index: this rank's in the group */
     int rank[POD_COMBINE_MAX_INPUTS];
 } pod__sharers;
 
 /* Returns the group of `rank`, which has at most POD_COMBINE_MAX_INPUTS members. */
 pod__sharers pod__sharers_of(const pod_mesh *m, const pod_group *g, int rank);
 
-/* Adds messages in which each member sends its own block of MAIN to all others, after the step
- * `after`, and receives theirs, at any time. `count`: elements of MAIN. Uses one tag. */
+/* Adds this rank's messages of an all-gather: it sends its own block of MAIN to every other member
+ * after the step `after`, and receives their blocks; the receives wait for no step. `count`:
+ * elements of MAIN. All messages have the tag `tag`. */
 void pod__share_blocks(pod_sched *s, const pod__sharers *among, int64_t count, int tag,
                        int32_t after);
 

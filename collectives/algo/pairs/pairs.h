@@ -1,10 +1,11 @@
-/* Rounds in which the members of a group exchange data in pairs: the parts of the logarithmic
- * algorithms.
+/* Rounds in which the members of a group exchange data in pairs, for algorithms whose number of
+ * rounds is logarithmic in the size of the group.
  *
- * In each round a rank has one peer, which the algorithm chooses. Halving is a reduce-scatter, and
- * in reverse order an all-gather: both peers have the same range, of which one keeps the lower half
- * and the other the upper half. In this drawing the neighbour is the first peer, and each digit is
- * a contribution:
+ * In each round a rank has one peer, which the algorithm chooses. In a reduce-scatter ("halving")
+ * both peers hold partial sums of the same range; one keeps the lower half and receives the other's
+ * contribution to it, the other keeps the upper half. The same rounds in reverse order are an
+ * all-gather. In this drawing of a reduce-scatter the first peer of a rank is its neighbour, and
+ * a01 is the sum of block a over ranks 0 and 1:
  *
  *     rank 0   a0  b0  c0  d0       a01  b01  .    .        a0123 .     .     .
  *     rank 1   a1  b1  c1  d1       .    .    c01  d01      .     .     c0123 .
@@ -23,11 +24,11 @@ typedef struct pod__pairs {
     int32_t last;    /* the step that the next round waits for; updated by each round */
     int n_rounds;
     int peer[POD__PAIRS_MAX_ROUNDS];         /* rank in the mesh */
-    bool keeps_upper[POD__PAIRS_MAX_ROUNDS]; /* this rank keeps the upper half, or the lower one */
-    int32_t sent[POD__PAIRS_MAX_ROUNDS]; /* the steps that sent the other halves; at first none */
+    bool keeps_upper[POD__PAIRS_MAX_ROUNDS]; /* true: this rank keeps the upper half */
+    int32_t sent[POD__PAIRS_MAX_ROUNDS];     /* steps that sent the other half, or none */
 } pod__pairs;
 
-/* Returns pairs without rounds. */
+/* Returns pairs without rounds. The first round that is added waits for the step `entry`. */
 pod__pairs pod__pairs_of(pod_range range, int first_tag, int32_t entry);
 void pod__pairs_add(pod__pairs *p, int peer, bool keeps_upper);
 
@@ -42,10 +43,10 @@ void pod__pairs_allgather(pod__pairs *p, pod_sched *s);
  * SCRATCH, and ends in MAIN. */
 void pod__pairs_exchange(pod__pairs *p, pod_sched *s);
 
-/* Reduces a group to the largest power of two of its members. Each of the n_extra other members is
- * represented by a neighbour: of the first 2 n_extra members, the even ones send their data to the
- * odd ones and receive the result from them. The remaining members are numbered from 0: their
- * place. */
+/* Reduces a group to 2^n_rounds members, the largest power of two that is at most its size. The
+ * n_extra other members are represented by neighbours: of the first 2 n_extra members, each even
+ * one sends its data to the odd one after it and receives the result from it. A place is the number
+ * of a remaining member among the remaining ones, from 0. */
 typedef struct pod__fold {
     const pod_mesh *mesh;
     pod_group group;
@@ -64,7 +65,8 @@ void pod__fold_pairs(const pod__fold *f, pod__pairs *p);
 int32_t pod__fold_in(const pod__fold *f, pod_sched *s, int64_t count, int tag);
 void pod__fold_out(const pod__fold *f, pod_sched *s, int64_t count, int tag, int32_t after);
 
-/* Adds the rounds of a part of Swing (swing.c). Parts 2 i and 2 i + 1 mirror each other. */
+/* Swing (swing.c) cuts the buffer into two parts for each dimension, which run at the same time.
+ * Adds the rounds of one part. Parts 2 i and 2 i + 1 go in opposite directions. */
 void pod__swing_pairs(const pod_mesh *m, const pod_group *g, int rank, int part, pod__pairs *p);
 
 int pod__log2_floor(int n); /* n > 0 */

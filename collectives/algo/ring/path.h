@@ -3,8 +3,8 @@
  * Neighbours on the ring are neighbours on the mesh where possible, so that no two messages use the
  * same link. Along one dimension the order is that of the index: a closed ring if the dimension
  * wraps, else a line with two ends. Over two or three dimensions the ring goes back and forth
- * through all columns except the first, and returns along the first. This needs no wrap-around, but
- * an even number of members. Mesh 3x4, position by coordinate:
+ * through all columns except the first, and returns along the first. This needs an even number of
+ * members, but no link that wraps. Mesh 3x4, each core with its position on the ring:
  *
  *     11  0  1
  *     10  3  2
@@ -24,7 +24,7 @@ typedef struct pod__path { /* a value */
     int size;
     bool is_line; /* no link from the last member to the first */
     bool returns; /* it returns along the first column of dim[0] */
-    int n_dims, dim[POD_MESH_MAX_DIMS], extent[POD_MESH_MAX_DIMS]; /* those longer than 1 */
+    int n_dims, dim[POD_MESH_MAX_DIMS], extent[POD_MESH_MAX_DIMS]; /* with extent > 1 */
 } pod__path;
 
 pod__path pod__path_of(const pod_mesh *m, pod_group group);

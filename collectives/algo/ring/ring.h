@@ -1,23 +1,26 @@
-/* Reduce-scatter and all-gather along a ring or line of ranks: the parts of ring and torus
- * algorithms.
+/* Reduce-scatter and all-gather along a ring or line of ranks, for the ring and torus algorithms.
  *
- * A ring works on part of MAIN, with a block for each member (deal.h). The contributions to block b
- * come to its member from both sides: `up` of the other members send theirs upwards, hop by hop,
- * and the other size - 1 - up send downwards. A one-way ring has up = size - 1 for all blocks; a
- * two-way ring has up = size / 2, so that all links work and blocks need half the hops; on a line,
- * up is the number of members below the block's member. An all-gather is the reverse. In each
- * direction a member sends at most size - 1 blocks, so all of these forms move the least data.
+ * A ring works on a range of MAIN, with a block for each member (deal.h). In a reduce-scatter the
+ * contributions to a block reach its member in both directions: those of `up` other members travel
+ * upwards, hop by hop, and those of the remaining size - 1 - up members downwards. A one-way ring
+ * has up = size - 1 for all blocks. In a two-way ring up is half of size - 1, so that all links
+ * work and blocks make half as many hops; if size is even, up alternates between size / 2 and one
+ * fewer from piece to piece (pod__ring_reach). On a line, up is the number of members below the
+ * block's member. An all-gather is the reverse. In each direction a member sends at most size - 1
+ * blocks.
  *
- * A one-way reduce-scatter over three ranks, with blocks a b c and a digit for each contribution:
+ * A one-way reduce-scatter over three ranks: its start, and the state after each of its two rounds.
+ * b02 is the sum of block b over ranks 0 and 2:
  *
- *     rank 0   a0  b0  c0       a0   b0   c02      a012 b0   c02
- *     rank 1   a1  b1  c1       a01  b1   c1       a01  b012 c1
- *     rank 2   a2  b2  c2       a2   b12  c2       a2   b12  c012
+ *     rank 0   a0  b0  c0       a0   b02  c0       a012 b02  c0
+ *     rank 1   a1  b1  c1       a1   b1   c01      a1   b012 c01
+ *     rank 2   a2  b2  c2       a12  b2   c2       a12  b2   c012
  *
  * Blocks are sent in pieces, and a piece is passed on when it has arrived, independently of the
- * rest of its block. `last` has the step of this rank that each piece must wait for; each function
- * updates it, so that one operation follows another piece by piece. A reduce-scatter and an
- * all-gather together take 4 (size - 1) n_pieces steps of a rank, or a few more on a line. */
+ * rest of its block. For each piece, `last` has the step of this rank that the next operation on it
+ * must wait for. Each function updates it, so one operation follows another piece by piece. A
+ * reduce-scatter and an all-gather together take 4 (size - 1) n_pieces steps of a rank, or a few
+ * more on a line. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_RING_RING_H
 #define MINIPOD_COLLECTIVES_ALGO_RING_RING_H
 
@@ -33,13 +36,13 @@ typedef struct pod__ring_plan { /* a value, the same on all members */
     pod__path path;
     bool both_ways;
     int n_runs, n_pieces; /* per block; each run of a block has equally many pieces */
-    int turn; /* with an even number of members, pieces go one hop farther up and down in
-                             turn: 0 starts with up, 1 with down */
+    int turn; /* two-way, even size: 0: even pieces go one hop farther up than down, odd pieces one
+                             farther down; 1: the reverse */
 } pod__ring_plan;
 
-/* The last two steps that added, by direction. A receive waits for the last but one: two receives
- * at a time are enough to overlap one with the sum of the other, and so executors need memory for
- * no more. */
+/* The last two RECV_REDUCE steps in each direction, the earlier first. The next one waits for the
+ * earlier of them. So at most two are in flight: enough to receive one while the other is added,
+ * and executors need memory for no more. */
 typedef struct pod__ring_sums { /* a value */
     int32_t added[2][2];
 } pod__ring_sums;
@@ -71,10 +74,10 @@ POD_MUST pod_status pod__ring_init(pod_sched *s, const pod__ring_plan *plan, int
                                    const pod__deal *deal, int first_tag, pod__ring *out);
 
 int pod__ring_n_tags(const pod__ring_plan *p);
-/* Returns the number of hops in one direction (way 0: up) that lead to a piece of the block of a
- * position in a reduce-scatter. */
+/* Returns how many hops contributions to a piece make in one direction (way 0: up, 1: down) in a
+ * reduce-scatter. The piece belongs to the block of the member at `position`. */
 int pod__ring_reach(const pod__ring_plan *p, int position, int piece, int way);
-pod_range pod__ring_own_block(const pod__ring *r); /* of a block with one run */
+pod_range pod__ring_own_block(const pod__ring *r); /* only for blocks with one run */
 /* Makes every piece wait for the step, instead of the steps before. */
 void pod__ring_wait(pod__ring *r, int32_t step);
 /* Return a step after all steps of the ring on this rank's own block, or on every block. */

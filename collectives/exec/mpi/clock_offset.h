@@ -1,6 +1,6 @@
 /* Offsets of the ranks' clocks to rank 0's, measured by round trips of messages (as in NTP: Mills,
- * RFC 5905, section 8). Of some tens of round trips the quickest counts; the error is at most half
- * of it. Between two measurements the offset is interpolated linearly. */
+ * RFC 5905, section 8). The quickest of some tens of round trips is used; the error is at most half
+ * of its time. Between two measurements the offset is interpolated linearly. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_MPI_CLOCK_OFFSET_H
 #define MINIPOD_COLLECTIVES_EXEC_MPI_CLOCK_OFFSET_H
 

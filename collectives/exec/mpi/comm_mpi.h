@@ -25,7 +25,7 @@ struct pod__roster *pod__comm_roster(pod_comm *c); /* NULL if all ranks are on t
  * yet. */
 struct pod__segment **pod__comm_segment(pod_comm *c);
 
-/* Counts a call of the comm: messages about waits have the number. */
+/* Counts a call of a function of comm.h; messages about waits contain the number of the call. */
 void pod__comm_count_call(pod_comm *c);
 /* Waits for a collective of MPI, under the watchdog; `what` and the number of the call name it in
  * messages. */

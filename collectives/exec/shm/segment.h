@@ -11,7 +11,7 @@
 
 #include "collectives/exec/comm.h"
 
-typedef struct pod__segment { /* windows are allocated from its start, alike on all ranks */
+typedef struct pod__segment { /* windows are allocated in order, at the same offset of every part */
     char *base;
     size_t part_bytes, used_bytes; /* per rank */
     int n_ranks, n_users;

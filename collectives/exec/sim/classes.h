@@ -1,12 +1,14 @@
-/* Classes of ranks that do the same: along a dimension that wraps, the schedule of a rank, shifted,
- * may be that of its neighbour.
+/* Classes of ranks that do the same. Along a dimension that wraps, a rank and another one some
+ * cores further on may have the same schedule, with all peers moved by the same distance: the
+ * shift.
  *
- * If all ranks start at the same time, and every collective is the same for all ranks of a class,
- * so are all times: then one rank of each class is simulated instead of all. Ranks are in the same
- * class if they are a whole number of shifts apart, along dimensions that wrap:
+ * If all ranks start at the same time, and ranks of a class do the same in every collective, then
+ * all their times are the same, and one rank of each class is simulated instead of all. Ranks are
+ * in the same class if, along each dimension, they are a multiple of its shift apart:
  *
- *     2x6ox4, both cores and all of y open, z wraps       class: its number at z = 0 and z = 1
- *     an algorithm that looks at z modulo 2: shift 2      0..11 and 12..23; z = 2, 3 again
+ *     Mesh 2x6ox4, dimensions core, y, z; y is open. For an algorithm that depends on z modulo 2
+ *     the shift along z is 2. There are 24 classes: those of the ranks 0..11 (z = 0) and of the
+ *     ranks 12..23 (z = 1). Ranks at z = 2 and 3 are in the classes of those two planes.
  *
  * This is checked: each schedule is compared with those one shift away, with peers relative to the
  * rank, and so are the routes of its messages (mesh/route.h decides ties by coordinate). On a small
@@ -21,7 +23,7 @@ typedef struct pod_sim_classes { /* a value */
     pod_mesh mesh;
     int shift[POD_MESH_MAX_DIMS]; /* divides the extent; equal to it: no rank is like another */
     int n_classes, n_alike;       /* n_alike: ranks per class */
-    int n_twins;  /* classes with one schedule, shifted: the 2 along the first dimension; or 1 */
+    int n_twins;  /* 2 if ranks along dimension 0 have one schedule, shifted; or 1 */
     bool is_near; /* POD_SIM_NEARLY: collectives of different counts may share a plan, scaled */
 } pod_sim_classes;
 

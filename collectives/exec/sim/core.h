@@ -1,11 +1,11 @@
 /* The data of a simulation: the steps of collectives, and the state of their runs.
  *
  * A "core" is a simulated rank: every rank, or one per class (classes.h). Constant data are stored
- * once for all ranks of a class: its column, a table of steps. A run changes one word per core for
- * each step that needs one. The words of a core are consecutive in memory: with a straggler no two
- * cores are at the same step at the same time, and a core's next word is close to its last one. The
- * id of a step is its position in the schedule << n_slot_bits | core. Events at the same time run
- * in the order of their ids. */
+ * once for all ranks with the same schedule, in a table of steps that is called a column. A run
+ * changes one word per core for each step that needs one. The words of a core are consecutive in
+ * memory: with a straggler no two cores are at the same step at the same time, and a core's next
+ * word is close to its last one. The id of a step is its position in the schedule << n_slot_bits |
+ * core. Events at the same time run in the order of their ids. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_SIM_CORE_H
 #define MINIPOD_COLLECTIVES_EXEC_SIM_CORE_H
 
@@ -26,10 +26,11 @@ typedef enum pod__sim_event {
 enum {
     POD__SIM_PLACE_BITS = 24,
     POD__SIM_WAITS_BITS = 13,
-    POD__SIM_MANY_WAITS = (1 << POD__SIM_WAITS_BITS) - 1, /* from here on, `rest` has n_waits */
+    POD__SIM_MANY_WAITS = (1 << POD__SIM_WAITS_BITS) - 1, /* in an edge: see n_waits in `rest` */
     POD__SIM_NEAR_EDGES = 2,
-    /* Steps that are no event once all their inputs are known. */
-    POD__SIM_KNOWN = POD__SIM_HEAD, /* complete at once: a RECV, a JOIN */
+    /* Further values of pod__sim_edge.then, for steps that need no event when all their inputs are
+     * known. */
+    POD__SIM_KNOWN = POD__SIM_HEAD, /* a RECV or JOIN: complete at once */
     POD__SIM_SYNC = POD__SIM_DONE
 };
 
@@ -52,7 +53,7 @@ typedef struct pod__sim_step { /* half a cache line: the data that most events n
     uint32_t is_send : 1;
     uint32_t dim : 2, is_down : 1, is_near : 1; /* SEND: first hop; is_near: it is the only one */
     uint32_t is_rerouted : 1; /* SEND: its route has a failed link for some core of the column */
-    uint32_t is_silent : 1;   /* others notify its dependents: it has no edges, is not last */
+    uint32_t is_silent : 1;   /* other steps notify its dependents; it is not a last step */
     uint32_t n_edges : 25;    /* dependents of its own rank */
 } pod__sim_step;
 
@@ -94,8 +95,9 @@ typedef struct pod__sim_part { /* state of one core in one run */
     bool is_started;
 } pod__sim_part;
 
-/* State of a step in one run: the latest known time of what it waits for (for a SEND on its way:
- * the time of its tail behind the head), and how many of these have notified it. */
+/* State of a step in one run: the latest known time of the steps it waits for, and how many of them
+ * have notified it. While the message of a SEND is on its way, the time is that at which its tail
+ * reaches the node where its head is. */
 typedef uint64_t pod__sim_state;
 enum { POD__SIM_TOLD_BITS = 2 };
 
@@ -158,9 +160,9 @@ struct pod_sim {
     pod_links *links;
     pod_detours *detours; /* NULL: no link has failed */
     int n_cores;
-    int n_slots, n_slot_bits;      /* core numbers are below n_slots; some are unused */
-    uint32_t slot_mask;            /* mask of n_slot_bits bits */
-    int n_member_bits;             /* the lowest bits number cores that are close in memory */
+    int n_slots, n_slot_bits; /* core numbers are below n_slots; some are unused */
+    uint32_t slot_mask;       /* mask of n_slot_bits bits */
+    int n_member_bits;        /* low bits of a core's number that count cores close in memory */
     int n_columns, n_column_shift; /* of plans and costs: the column of a core is its number, or
                                       that of its group in memory */
     int n_meant;                   /* ranks that a core represents */
@@ -170,10 +172,10 @@ struct pod_sim {
     pod__sim_next *next;           /* (2 n_dims, n_slots), up and down */
     int16_t *queue_place; /* (n_slots) place of their events in the queue; NULL: one place */
     pod_coord *moved_by;  /* (n_slots) shift from the first rank of the class; NULL: no shifts */
-    int32_t *name;        /* (n_slots) the callers' number: of a rank or class */
-    int32_t *core_named;  /* (n_cores) */
-    int32_t *core_of;     /* (n_ranks) the core that represents it */
-    int32_t *column_of;   /* (n_ranks) */
+    int32_t *name;       /* (n_slots) the number of the core's rank or class for callers of sim.h */
+    int32_t *core_named; /* (n_cores) */
+    int32_t *core_of;    /* (n_ranks) the core that represents it */
+    int32_t *column_of;  /* (n_ranks) */
     int32_t *column_rank; /* (n_columns); -1: unused */
     pod_coord *coord;     /* (n_ranks) */
     pod_sim_coll **coll;

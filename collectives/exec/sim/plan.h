@@ -12,7 +12,7 @@ typedef struct pod__sim_source { /* a pod_step without its position in the buffe
     int32_t peer, tag, after[2];
     int32_t partner;        /* place of the other half of a message; number of a SYNC's group */
     uint8_t kind, src, dst; /* pod_step_kind and pod_bufs */
-    uint8_t left_out;       /* which `after`s are left out; and whether another leaves it out */
+    uint8_t left_out; /* dropped `after`s: bit j: after[j]; bit 2: another step's on this one */
 } pod__sim_source;
 
 typedef struct pod__sim_sharers { /* the ranks that share memory with a column's */
@@ -41,7 +41,8 @@ static inline bool pod__sim_receives(const pod__sim_source *s)
 POD_MUST pod_status pod__sim_sched_of(const pod__sim_builder *b, pod_arena *a, int column,
                                       const pod_sched **out);
 
-/* Fill `partner`; the plan lists the groups of SYNCs. Fail with E_INVALID, naming rank and step, if there is no other half. */
+/* Fill `partner`; the second function also lists the groups of SYNCs in the plan. Fail with
+ * E_INVALID, naming rank and step, if there is no other half. */
 POD_MUST pod_status pod__sim_pair_messages(pod__sim_builder *b);
 POD_MUST pod_status pod__sim_group_syncs(pod__sim_builder *b);
 

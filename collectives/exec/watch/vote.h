@@ -1,9 +1,9 @@
 /* A vote of all ranks once per step, with the same result on all: so a signal that reached one
  * rank, or ranks at different steps, stops all of them after the same step.
  *
- * Each turn takes a number from this rank, and returns the maximum over all ranks of the numbers of
- * `lag` turns before; lag is log2 of the number of ranks, rounded up. By then the messages have
- * arrived, so no step waits for them. */
+ * Each turn (a call of pod_vote_turn) takes a number from this rank, and returns the maximum over
+ * all ranks of the numbers of `lag` turns before; lag is log2 of the number of ranks, rounded up.
+ * By then the messages have arrived, so no step waits for them. */
 #ifndef MINIPOD_COLLECTIVES_EXEC_WATCH_VOTE_H
 #define MINIPOD_COLLECTIVES_EXEC_WATCH_VOTE_H
 

@@ -1,5 +1,5 @@
-/* When a rank that waits for others reports it, and when it ends the job. For collectives/exec
- * only.
+/* Decides when a rank that waits for others reports this, and when it ends the job. For
+ * collectives/exec only.
  *
  * The five cases:
  *
@@ -10,10 +10,10 @@
  *     SIGTERM, SIGINT, SIGHUP in a wait     is reported; then the earlier handler runs
  *
  * Which rank is missing? In a ring each rank waits for its neighbour. So while a rank waits, it
- * shows this in the mailbox of its node, with the time of its last look. Missing are ranks that do
- * not show it, because they work or hang, and ranks that have not looked for long, because they
- * were stopped while they waited. If all ranks of a node wait, they ask those of the other nodes
- * (roster.h).
+ * shows this in the mailbox of its node, with the time of its last look at the mailbox. A rank is
+ * missing if it does not show that it waits, because it works or hangs, or if its last look is long
+ * ago, because it was stopped while it waited. If all ranks of a node wait, they ask those of the
+ * other nodes (roster.h).
  *
  * Waiting time is added up from look to look, with an upper limit for each gap, so the time for
  * which a rank was stopped itself (a suspended job) does not count. After a gap that is long

@@ -1,6 +1,6 @@
 /* Vectors of float32 under AVX2 and FMA: the names and the contract of simd/avx512.h.
  *
- * Without the instruction set switched on, this header is empty. */
+ * If AVX2 or FMA is not enabled, this header is empty. */
 #ifndef MINIPOD_KERNELS_BASE_SIMD_AVX2_H
 #define MINIPOD_KERNELS_BASE_SIMD_AVX2_H
 
@@ -27,9 +27,10 @@ POD_INLINE pod_vec pod__vec_widen(__m128i bf16)
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bf16), 16));
 }
 
-/* Rounds 16 float32 to bf16. Arguments are their upper halves, their lower halves, and which are
- * NaNs. Adds one if the lower half is above 0x8000, or is 0x8000 and the last kept bit is odd. A
- * NaN gets its quiet bit instead; a number with exponent 0 keeps only its sign. */
+/* Rounds 16 float32 to bf16. The arguments are the upper halves of their bits, the lower halves,
+ * and a mask of the NaNs. Adds one if the lower half is above 0x8000, or is 0x8000 and the last
+ * kept bit is odd. A NaN gets its quiet bit instead; a number with exponent 0 keeps only its
+ * sign. */
 POD_INLINE __m256i pod__vec_round(__m256i high, __m256i low, __m256i nan)
 {
     const __m256i odd = _mm256_and_si256(high, _mm256_set1_epi16(1));

@@ -111,7 +111,7 @@ POD_INLINE pod_vec pod_vec_fma(pod_vec a, pod_vec b, pod_vec c) /* a b + c, roun
     return _mm512_fmadd_ps(a, b, c);
 }
 
-/* The even lanes of a, then those of b; likewise the odd lanes. */
+/* Return the even lanes of a, then those of b; and likewise the odd lanes. */
 POD_INLINE pod_vec pod_vec_even(pod_vec a, pod_vec b)
 {
     const __m512i even =
@@ -125,7 +125,8 @@ POD_INLINE pod_vec pod_vec_odd(pod_vec a, pod_vec b)
     return _mm512_permutex2var_ps(a, odd, b);
 }
 
-/* The inverse: lanes of a and b alternating, from their first and from their second halves. */
+/* Return the lanes of a and b alternating, of their first halves and of their second halves: the
+ * inverse of pod_vec_even and pod_vec_odd. */
 POD_INLINE pod_vec pod_vec_zip_first(pod_vec a, pod_vec b)
 {
     const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
@@ -232,7 +233,7 @@ POD_INLINE pod_vec_u32 pod_vec_u32_xor(pod_vec_u32 a, pod_vec_u32 b)
 {
     return _mm512_xor_si512(a, b);
 }
-/* The lower and the upper half of the product of 64 bits. */
+/* Returns the lower half of the 64-bit product, and sets *high to the upper half. */
 POD_INLINE pod_vec_u32 pod_vec_u32_mul(pod_vec_u32 a, uint32_t b, pod_vec_u32 *high)
 {
     const __m512i by = pod_vec_u32_all(b);
@@ -241,7 +242,7 @@ POD_INLINE pod_vec_u32 pod_vec_u32_mul(pod_vec_u32 a, uint32_t b, pod_vec_u32 *h
     *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
     return _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
 }
-/* Bits 8 to 31 as a whole number. */
+/* Returns x >> 8 as float32. */
 POD_INLINE pod_vec pod_vec_u32_upper24(pod_vec_u32 x)
 {
     return _mm512_cvtepi32_ps(_mm512_srli_epi32(x, 8));
@@ -277,7 +278,7 @@ POD_INLINE void pod_vec_store_past(float *data, int64_t i, pod_vec v)
 }
 POD_INLINE void pod_vec_past_end(void) { _mm_sfence(); } /* call it before other threads read */
 
-/* The even and the odd elements as float32; pod_vec16_join is the inverse and rounds as
+/* Return the even and the odd elements as float32. pod_vec16_join is the inverse and rounds as
  * pod_vec_store does. */
 POD_INLINE pod_vec pod_vec16_even(pod_vec16 x)
 {
@@ -300,7 +301,7 @@ POD_INLINE pod_vec16 pod_vec16_join(pod_vec even, pod_vec odd)
 #endif
 }
 
-/* The same in lanes of the mask, 0 elsewhere. */
+/* Like pod_vec16_even and pod_vec16_odd in lanes of the mask, 0 elsewhere. */
 POD_INLINE pod_vec pod_vec16_even_where(pod_vec_mask m, pod_vec16 x)
 {
     return _mm512_castsi512_ps(_mm512_maskz_slli_epi32(m, x, 16));

@@ -48,8 +48,8 @@ static inline bool pod_goes_past(const void *out, pod_dtype t, int64_t count, in
            (size_t)period * bytes % LINE == 0;
 }
 
-/* A chunk of columns, small enough that its coefficients fit on the stack and in L1. If C is small,
- * `rep` rows are treated as one, so that few vectors end inside a row:
+/* A tile is a chunk of columns, so small that its coefficients fit on the stack and in L1. If C is
+ * small, `rep` rows are treated as one, so that few vectors are partly filled:
  *
  *   C = 20, 16 lanes     | row 0 | row 1 | row 2 | row 3 | ...      rep = 16: 20 whole vectors
  *                        |   |   |   |   |   |   |   |   | ... */

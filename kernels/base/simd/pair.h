@@ -2,7 +2,7 @@
  * elements in the order that is cheapest to load for the type:
  *
  *   f32    | 0 1 2 ... L-1 |   | L L+1 ... 2L-1 |
- *   bf16   | 0 2 4 ...     |   | 1 3 5 ...      |      32 bits at a time, halves told apart
+ *   bf16   | 0 2 4 ...     |   | 1 3 5 ...      |      each 32 bits are an even and an odd element
  *
  * Coefficients for elements of type t are put into that order too (pod_vec2_spread), and sums are
  * taken out of it (pod_vec2_fold). Included after the header of an instruction set. */
@@ -56,7 +56,7 @@ POD_INLINE void pod_vec2_store_past(pod_dtype t, bool past, void *data, int64_t 
     }
 }
 
-/* Prefetches the pair `ahead` elements behind element i. */
+/* Prefetches the pair that begins `ahead` elements after element i. */
 POD_INLINE void pod_vec2_ahead(pod_dtype t, const void *data, int64_t i, int64_t ahead)
 {
     enum { LINE = 64 };
@@ -69,7 +69,7 @@ POD_INLINE int64_t pod_ahead_elements(pod_dtype t)
     return POD_AHEAD_BYTES / (int64_t)pod_dtype_bytes(t);
 }
 
-/* Like pod_vec2_load, but 0 in lanes where not x > y. */
+/* Like pod_vec2_load, but gives 0 in lanes where x > y is false. */
 POD_INLINE pod_vec2 pod_vec2_load_where(pod_vec2 x, pod_vec2 y, pod_dtype t, const void *data,
                                         int64_t i, int n)
 {

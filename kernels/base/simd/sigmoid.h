@@ -17,9 +17,9 @@ POD_INLINE pod_vec pod_vec_sigmoid(pod_vec x)
 }
 
 /* The sigmoid with relative error 2^-12, plus 2^-120 absolute, which is enough for bf16; a NaN
- * stays. With t = -x log2 e it is 1 / (1 + 2^t), half the instructions of the one above if scaling
- * by powers of two saturates. 2^f on [0, 1) is the minimax polynomial, with error 2^-13.7; the
- * reciprocal's error is 2^-14. */
+ * stays. With t = -x log2 e it is 1 / (1 + 2^t). AVX-512 scales by powers of two with saturation,
+ * so this takes half the instructions of the one above. 2^f on [0, 1) is the minimax polynomial,
+ * with error 2^-13.7; the reciprocal's error is 2^-14. */
 #ifdef __AVX512F__
 POD_INLINE pod_vec pod_vec_sigmoid_short(pod_vec x)
 {

@@ -1,11 +1,11 @@
 /* The AMX tile registers as minipod configures them: all eight hold 16 rows of 64 bytes, and
- * smaller operands are padded with zeros in memory; with pod_amx_begin_halves two of them hold half
- * of that. A kernel configures and releases them within one call, so that between calls a context
- * switch has nothing to save.
+ * smaller operands are padded with zeros in memory; after pod_amx_begin_halves tiles 6 and 7 are
+ * half as large. A kernel configures and releases them within one call, so that between calls a
+ * context switch has nothing to save.
  *
- *   A tile   16 rows m of 32 bfloat16 k
- *   B tile   16 rows of pairs (2k, 2k + 1) for 16 columns n: "VNNI pairs"
- *   C tile   16 rows m of 16 float32 n
+ *   A tile   [m = 16][k = 32] bfloat16
+ *   B tile   [k / 2 = 16][n = 16][2] bfloat16: "VNNI pairs" of rows k, k + 1 of B
+ *   C tile   [m = 16][n = 16] float32
  *
  * Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18. Included by
  * files compiled for AMX only. */

@@ -1,6 +1,6 @@
-/* 1x1 convolution in AMX tiles: a matmul of pixels and weights. Letters and words of amx/1x1*.c:
+/* 1x1 convolution in AMX tiles: a matmul of pixels and weights. Terms of amx/1x1*.c:
  *
- *   M  pixels, N P Q     D  depth: C, or K of an input gradient     W  width: K, or C
+ *   M  pixels, N P Q     D  depth: C, in an input gradient K     W  width: K, in that C
  *
  *   square   32 pixels by 32 columns of the output, four tiles of sums
  *   panel    32 pixels of the whole depth: in the image itself, or packed in chunks
@@ -20,9 +20,9 @@ enum {
     POD__POINT_LINE_BYTES = 64,
     POD__POINT_TILE_BYTES = 16 * POD__POINT_LINE_BYTES,
     POD__POINT_CHUNK_BYTES = 2 * POD__POINT_TILE_BYTES,
-    /* of a strip: sums of the 16 even columns, of the odd ones; sums of squares likewise */
+    /* of a strip: sums of its 16 even columns, of its 16 odd ones; then their sums of squares */
     POD__POINT_STRIP_SUMS = 2 * POD__POINT_SIDE,
-    /* of a chunk: scales of even values, of odd ones; shifts likewise */
+    /* of a chunk: scales of its 16 even values, of its 16 odd ones; then their shifts */
     POD__POINT_CHANGE_FLOATS = 2 * POD__POINT_SIDE
 };
 
@@ -31,7 +31,7 @@ typedef struct pod__point_panel {
     int64_t row_bytes, chunk_bytes; /* from one pixel to the next, from one chunk to the next */
 } pod__point_panel;
 
-/* A square that is stored to memory. */
+/* How a square is stored to the output. */
 typedef struct pod__point_epilogue {
     const float *values;
     char *out;
@@ -43,7 +43,8 @@ typedef struct pod__point_epilogue {
     bool relu;
 } pod__point_epilogue;
 
-/* Prefetches while squares are multiplied: so many cache lines of `in` and of `out` per chunk. */
+/* What is prefetched while squares are multiplied: for each chunk the next in_lines cache lines
+ * from `in` on, and the next out_lines from `out` on. */
 typedef struct pod__point_ahead {
     const char *in, *out;
     int64_t in_lines, out_lines;
@@ -65,7 +66,8 @@ void pod__point_multiply(const pod__point_square *q, pod__point_ahead *ahead,
 void pod__point_end(float *last); /* writes the last square to `last`, and releases the tiles */
 void pod__point_store(const pod__point_epilogue *x);
 
-/* A panel that is packed while the previous one is multiplied, a few lines after each square. */
+/* A panel that is packed while the previous panel is multiplied, a few lines of 64 bytes after each
+ * square. */
 typedef struct pod__point_laying {
     const char *from; /* the first pixel */
     char *to;

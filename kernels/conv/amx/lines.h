@@ -1,18 +1,18 @@
 /* Shared by the files amx/lines*.c: forward pass and input gradient in AMX tiles for pixels whose
  * channels are whole chunks, as an implicit matmul (amx/window.h).
  *
- * The image is packed once, into a ring of strip rows: a row of several images, their pixels
- * interleaved, with zeros around them. A tile of A is a piece of a line of those images, at a tap
- * of the filter:
+ * Each row of the images is packed once, with the pixels of several images interleaved and zeros
+ * around them. The packed rows are a ring buffer, the strip. A tile of A is a piece of a row, at
+ * one tap (position in the window) of the filter:
  *
  *   row of the strip   (chunks of channels, step planes, columns, images, 32 channels)
  *   tile of A          16 / images columns x images x 32 channels, contiguous
  *
  * Plane i has the columns i, i + step, ... of the strip, which a tap reads one after the other. So
- * a line of 7, 14, 28 or 56 pixels is whole tiles of 16, 8, 4 or 2 images. A band is several lines
- * of output of these images. While it is multiplied with all filters, the last squares of the
- * previous band are stored and the input of the next band is packed: a few rows and pixels between
- * products, so that the tile unit does not wait for them. */
+ * lines of 7, 14, 28 or 56 pixels of 16, 8, 4 or 2 images are whole tiles. A band is several lines
+ * of output of these images. While a band is multiplied with all filters, the last squares of the
+ * previous band are stored and the input of the next band is packed. A few rows are stored and a
+ * few pixels packed between two products, so that the tile unit does not wait for them. */
 #ifndef MINIPOD_KERNELS_CONV_AMX_LINES_H
 #define MINIPOD_KERNELS_CONV_AMX_LINES_H
 
@@ -76,8 +76,8 @@ typedef struct pod__lines_filling {
     int64_t pixel_bytes, chunk_bytes;
     const char *const *from; /* (rows) */
     char *const *to;         /* (rows) */
-    const float *change;     /* per 32 channels: scales of even channels, of odd ones; shifts
-                                likewise */
+    const float *change;     /* per 32 channels: scales of even channels, of odd ones; then
+                                their shifts */
     unsigned fused;
 } pod__lines_filling;
 
@@ -89,10 +89,10 @@ typedef struct pod__lines_product {
     const int64_t *row_at; /* (16), elements */
     unsigned fused;
     const float *bias;
-    double *sums;       /* per 32 filters: sums of even filters, of odd ones; sums of squares
-                           likewise */
+    double *sums;       /* per 32 filters: sums of even filters, of odd ones; then their sums
+                           of squares */
     bool tiles_outside; /* the outer loop is over tiles, not filters */
-    bool streams;       /* output is larger than the caches and stored past them */
+    bool streams;       /* the output is larger than the caches, and is stored past them */
     pod__lines_filling *filling;
     pod__lines_square *before; /* multiplied last; stored while the next one is multiplied */
     float *squares;            /* 2 POD__LINES_SQUARE_FLOATS, scratch */

@@ -1,13 +1,13 @@
-/* Shared by the files of the AMX convolution, which is an implicit matmul: a tile of A is 16 output
- * pixels by 32 values (a "chunk") of one row of their windows. It is read from the image itself or
- * from a strip: the part of the image under some lines of output, packed for tiles.
+/* Shared by the files of the AMX convolution, which is an implicit matmul. A tile of A is 16 output
+ * pixels by a chunk: 32 values of one row of each pixel's window. It is read from the image itself
+ * or from a strip: the part of the image under some lines of output, packed for tiles.
  *
  *   tile of A   16 pixels x 32 values of (s, c)     row by row at a fixed distance
  *   tile of B   32 values of (s, c) x 16 filters    VNNI pairs, packed beforehand
  *   tile of C   16 pixels x 16 filters
  *
- * A view is a convolution that reads x or dy alike: the forward pass is one view, an input gradient
- * has one view for each pair of remainders (residue.h). */
+ * A view describes one such convolution, whether it reads x or dy. The forward pass is one view; an
+ * input gradient has one view for each pair of remainders (residue.h). */
 #ifndef MINIPOD_KERNELS_CONV_AMX_WINDOW_H
 #define MINIPOD_KERNELS_CONV_AMX_WINDOW_H
 
@@ -44,8 +44,8 @@ int64_t pod__amx_n_views(const pod_conv_call *call);
 pod__amx_view pod__amx_view_at(const pod_conv_call *call, int64_t i);
 static inline bool pod__amx_is_empty(const pod__amx_view *v) { return v->p == 0 || v->q == 0; }
 
-/* Packed weights of one view: two tiles for every 32 filters and every chunk; one tile for the last
- * 16 filters or fewer. */
+/* Return the bytes of the packed weights of one view, and pack them: for each chunk two tiles for
+ * every 32 filters, or one tile for the last 16 filters or fewer. */
 size_t pod__amx_weight_bytes(const pod__amx_view *v);
 void pod__amx_pack_view(const pod_conv_call *call, const pod__amx_view *v, pod_dtype from,
                         const void *w, char *packed);
@@ -68,14 +68,14 @@ typedef enum pod__amx_way {
 
 typedef struct pod__amx_plan {
     pod__amx_way way;
-    int64_t n_lines;    /* of output in a group; DIRECT: pixels */
+    int64_t n_lines;    /* lines of output of a group; DIRECT: pixels */
     int64_t lines;      /* of a block; the last block of a group may have fewer */
-    int64_t n_groups;   /* groups that a strip cannot span: images, or 16 images; or 1 */
+    int64_t n_groups;   /* a strip is within one group: an image, 16 images, or all */
     int64_t max_tiles;  /* of a block */
     int64_t pitch;      /* bytes from one row of a tile to the next */
     int64_t strip_row;  /* bytes of a row of the strip */
-    int64_t plane_rows; /* WINDOWS: rows of the strip that are `step` rows apart */
-    /* STACKED: bytes of each of two strips, and of a row */
+    int64_t plane_rows; /* WINDOWS: rows per plane; a plane has every step-th row of the strip */
+    /* Bytes of the strip (STACKED: of both strips), and of scratch for two rows of the image. */
     int64_t strip_bytes, row_bytes;
 } pod__amx_plan;
 
@@ -119,7 +119,7 @@ void pod__amx_fill_after(pod__amx_filling *x, const pod__amx_filling *before);
 void pod__amx_fill_rows(pod__amx_filling *x, int64_t n); /* packs the next n rows, or all that
                                                             remain */
 
-/* 16 rows of the product, of which n_rows from `first` on are stored: row first + i to out + at +
+/* 16 rows of the product. n_rows of them, from `first` on, are stored: row first + i to out + at +
  * rows[i]. */
 typedef struct pod__amx_tile {
     const char *a;
@@ -128,8 +128,8 @@ typedef struct pod__amx_tile {
     int32_t first, n_rows;
 } pod__amx_tile;
 
-/* Prefetches while products run: n_ranges ranges of bytes, which begin range_bytes apart, `lines`
- * cache lines per chunk. */
+/* What is prefetched while products run: n_ranges ranges of bytes, which begin range_bytes apart,
+ * at `lines` cache lines per chunk. */
 typedef struct pod__amx_ahead {
     const char *begin, *at, *end;
     int64_t n_ranges, range_bytes;
@@ -157,8 +157,8 @@ typedef struct pod__amx_product {
     double *sum, *sum_sq; /* (width, rounded up to 32) */
     bool tiles_outside;   /* the outer loop is over tiles, not filters */
     bool passes_by;       /* filters are loaded past L1, which is kept for the image */
-    bool streams;         /* output is larger than the caches; full cache lines are stored past
-                             them */
+    bool streams;         /* the output is larger than the caches; full cache lines are stored
+                             past them */
     bool pairs;           /* 16 filters, and the pixels of a tile are contiguous in the output */
     bool stacked;
     pod__amx_ahead *ahead;

@@ -3,16 +3,17 @@
  *
  *   sums (rows, columns) = transposed (pixels, rows)^T * woven (pixels, columns)
  *
- * Transposing costs more than weaving, so that the side with fewer channels is transposed; if that
- * is x, the sums are the transpose of dw. Both are packed in panels of 32 channels; a step is 32
- * pixels:
+ * Weaving interleaves the values of pixels 2 i and 2 i + 1, as B tiles need them. Transposing costs
+ * more, so the side with fewer channels is transposed; if that is x, the sums are the transpose of
+ * dw. Both sides are packed in panels of 32 channels; a step is 32 pixels:
  *
  *   transposed  (panels, steps, 2 tiles, 16 channels, 32 pixels)   the A tiles, in L2
  *   woven       (steps, 2 tiles, 16 pixel pairs, 16 channels, 2)   the B tiles, one panel, in L1
  *
  * In a panel of at most 16 channels the second tile is uninitialized and not read. In other woven
- * panels the channels are in the order that weaving gives: tile t has of every eight channels the
- * four from 4 t on. The columns of its sums have that order too, until they are stored. */
+ * panels the channels are in the order that weaving gives: tile 0 has the first four of every eight
+ * channels, tile 1 the other four. The columns of the sums have that order too, until they are
+ * stored. */
 #ifndef MINIPOD_KERNELS_CONV_AMX_DW_1X1_H
 #define MINIPOD_KERNELS_CONV_AMX_DW_1X1_H
 
@@ -62,7 +63,8 @@ typedef struct pod__dw_fetching {
     int64_t a_step;
 } pod__dw_fetching;
 
-/* Adds a square to its sums or, the last time, stores it to dw; in pieces. */
+/* Adds a square to the sums of earlier pixels and stores the result, for the last pixels to dw, in
+ * POD__DW_EPILOGUE_PIECES pieces. */
 typedef struct pod__dw_epilogue {
     float *added;      /* the square */
     const float *sums; /* previous sums; NULL: none */

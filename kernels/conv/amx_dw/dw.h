@@ -42,13 +42,13 @@ typedef struct pod__dw_lines {
     int64_t n_pixels, pixel_pitch; /* of a line */
 } pod__dw_lines;
 
-/* Packs n_tiles tiles of columns, `plane` pixels each, of which those beyond the lines are zeros.
- * Reads whole tiles of columns, also columns that are not used. */
+/* Packs n_tiles tiles of columns with `plane` pixels each; pixels beyond the lines are zeros. Reads
+ * whole tiles of columns, also columns that are not used. */
 void pod__dw_pair(const pod__dw_lines *lines, int n_tiles, int64_t plane, pod_bf16 *paired);
 
-/* One line of an image with its borders: n_pixels pixels from column `first` on, every step-th,
- * where pixels outside [0, w) are 0. Of each pixel, n_channels channels from x on. If scale is
- * given, a value is x scale + shift, and with `relu` its positive part. */
+/* One line of an image with its borders: n_pixels pixels, in every step-th column from column
+ * `first` on; pixels outside [0, w) are 0. Each pixel has n_channels channels, from x on. If scale
+ * is given, a value is x scale + shift, and with `relu` its positive part. */
 typedef struct pod__dw_line {
     const pod_bf16 *x; /* of column 0; NULL: a line outside the image */
     int64_t w, c;

@@ -3,17 +3,18 @@
  *
  *   column 0 of image 0, 1, ..., g - 1, column 1 of image 0, 1, ...
  *
- * A tile has 32 of these pixels. So a pair (kernels/base/simd/tile_amx.h) is one column of two
- * images, the next tap reads the pairs g / 2 rows further on, and x is paired once for all taps.
+ * A tile has 32 of these pixels. So a VNNI pair (kernels/base/simd/tile_amx.h) is one column of two
+ * images, the next tap of a filter's row reads the pairs g / 2 rows further on, and x is paired
+ * once for all taps.
  *
  *   transposed  (m tiles, strips, tiles of a line, lines of dy, 16 channels, 32 pixels)   A tiles
  *   paired      (t tiles, strips, lines of x, rows, 16 channels, 2 images)                B tiles
  *
  * Line v of `paired` has the lines v stride + i of x, i < stride. Each of these has one segment for
- * each remainder of columns by the stride. Columns outside the image are rows of zeros.
+ * each remainder of its columns modulo the stride. Columns outside the image are rows of zeros.
  *
- * With fewer than 16 channels, all values (s, c) of a window's line are joined to one run: a column
- * of `paired` is then that of a window, and there is only the first tap. */
+ * With fewer than 16 channels, all values (s, c) of a line of a window are joined. A column of
+ * `paired` is then such a line of one window, and there is only the tap s = 0. */
 #ifndef MINIPOD_KERNELS_CONV_AMX_DW_LINES_H
 #define MINIPOD_KERNELS_CONV_AMX_DW_LINES_H
 
@@ -54,7 +55,8 @@ typedef struct pod__dw_grid {
     int64_t staged_pixels; /* if joined: of a line with its border */
 } pod__dw_grid;
 
-/* Some lines of some strips: n_m tiles of channels of dy from m on, n_t of columns from t on. */
+/* A part of a call: some lines of some strips, for the n_m tiles of channels of dy from tile m on
+ * and the n_t tiles of columns from tile t on. */
 typedef struct pod__dw_part {
     int64_t strip, n_strips, line, n_lines;
     int64_t m, n_m, t, n_t;
@@ -79,17 +81,17 @@ typedef struct pod__dw_laying {
     int64_t run, a, i_m; /* the next piece of `transposed` */
     pod__dw_pixels pixels;
     int64_t strip, v, segment, image, i_t; /* the next piece of `paired` */
-    int64_t n_pieces, n_chances, credit;   /* spreads the pieces evenly over n_chances lines of
-                                              products */
+    int64_t n_pieces, n_chances, credit;   /* for packing the pieces evenly over n_chances
+                                              lines of products */
 } pod__dw_laying;
 
 /* Return the elements that a part needs. */
 int64_t pod__dw_transposed_count(const pod__dw_grid *grid, const pod__dw_part *part);
 int64_t pod__dw_paired_count(const pod__dw_grid *grid, const pod__dw_part *part);
 
-/* Zeroes the rows of n_lines lines that belong to no column. */
+/* Zeroes those rows of n_lines paired lines that belong to no column of the image. */
 void pod__dw_pack_borders(const pod__dw_grid *grid, int64_t n_lines, pod_bf16 *paired);
-/* Begins to pack l->part; without `turns` nothing is transposed, only paired. */
+/* Begins to pack l->part. Without `turns` only `paired` is packed. */
 void pod__dw_pack_begin(pod__dw_laying *l, bool turns, int64_t n_chances);
 void pod__dw_pack_pieces(pod__dw_laying *l, int64_t n); /* packs n pieces, or all that remain */
 

@@ -1,7 +1,7 @@
 /* Weight gradient of 3x3 windows of 16 channels by 16 filters on lines of 32 pixels, for
  * amx_dw/lines.c. The layout is that of amx_dw/lines.h for two images: a pair is one column of
- * both, so that the next tap reads the pairs one row further on. Lines are packed in pieces between
- * the products of the previous lines. */
+ * both, so the next tap of a filter's row reads the pairs one row further on. Lines are packed in
+ * pieces between the products of the previous lines. */
 #ifndef MINIPOD_KERNELS_CONV_AMX_DW_PAIRS_H
 #define MINIPOD_KERNELS_CONV_AMX_DW_PAIRS_H
 

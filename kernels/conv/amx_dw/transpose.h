@@ -8,8 +8,8 @@
 #if defined(__AVX512BW__)
 #include <immintrin.h>
 
-/* v[i] has 8 channels of the pixels i, 8 + i, 16 + i and 24 + i. Writes 8 rows of 32 pixels to
- * `to`: transposes an 8x8 matrix in each quarter of the registers. */
+/* v[i] has 8 channels of each of the pixels i, 8 + i, 16 + i and 24 + i. Writes 8 rows (channels)
+ * of 32 pixels to `to`, by transposing an 8x8 matrix in each quarter of the registers. */
 static inline __attribute__((always_inline)) void pod__dw_transpose_8(const __m512i v[8],
                                                                       pod_bf16 *to)
 {

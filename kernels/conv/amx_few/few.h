@@ -1,11 +1,13 @@
-/* Convolutions of few channels in AMX tiles, for amx/window.c: windows of up to 3x3 pixels of 16
- * values, or of so few channels that the rows of a window fold into 16 values, 16 filters at stride
- * 1, 32 at stride 2. Two adjacent pixels are 64 bytes, a row of a tile:
+/* Convolutions of few channels in AMX tiles, for amx/window.c: windows of up to 3x3 pixels, with 16
+ * filters at stride 1 or 32 filters at stride 2. A packed pixel has 16 values: 16 channels, or,
+ * with fewer channels, all rows of one column of the window ("folded"). Two adjacent packed pixels
+ * are 64 bytes, a row of a tile:
  *
- *   line        0 a b c d e ..    pixels of 32 bytes, zeros where the image ends
- *   tile of A   0a bc de ..       two pixels a row, and the same one row further: bc de ..
- *   stride 1    0ab and abc       are two windows: the 16 filters twice, one pixel apart
- *   stride 2    0ab               is one: 32 filters
+ *   line         0 a b c d e ..   packed pixels of 32 bytes, zeros where the image ends
+ *   tiles of A   0a bc de ..      two pixels per row; the second tile begins at bc
+ *   stride 1     0ab and abc      two windows per row: tiles of B have the 16 filters twice, for
+ *                                 windows that begin at the first and at the second pixel
+ *   stride 2     0ab              one window per row: tiles of B have the 32 filters
  *
  * So a row of a window is two tiles of A by four tiles of B, which have zeros outside the window.
  * Nothing is packed twice and no load crosses a cache line. A row of two tiles of C is 64
@@ -26,8 +28,8 @@ typedef struct pod__few {
     bool folds;            /* a packed pixel holds a column of a window */
     int64_t window_rows;   /* as packed: 1 if folded */
     int64_t n_pieces;      /* of a line */
-    int64_t n_rows;        /* of tiles, in a line of output */
-    int64_t n_units;       /* of 16 such rows, in a line of output */
+    int64_t n_rows;        /* rows of tiles of A, for a line of output */
+    int64_t n_units;       /* units of 16 such rows, for a line of output */
     int64_t pitch;         /* bytes from line to line */
     int64_t n_ring;        /* lines in the ring: a power of two */
     int64_t first, n_seen; /* rows of an image that windows read; folded: lines of output */

@@ -1,17 +1,17 @@
-/* 3x3 windows of 16 channels by 16 filters on lines of 32 pixels, for amx_few/few.c: two lines of
- * the image at a time. A row of a tile is two pixels, so that a line in memory is a tile. Of the
- * three columns of a window, two are the pair of pixels that contains its centre, and one is beside
- * that pair. The columns beside are packed apart, with two lines in a row of a tile:
+/* 3x3 windows of 16 channels by 16 filters on lines of 32 pixels, for amx_few/few.c, in steps of
+ * two lines of the image. A row of a tile is two adjacent pixels, so a line in memory is a tile. Of
+ * the three columns of a window, two are the pair of pixels that contains its centre, and the third
+ * is before or behind that pair. Tiles `before` and `behind` have this third column of both lines:
  *
  *   line 2e       a b  c d  e f ..      upper: a tile      even outputs: a, c, e, ..
  *   line 2e + 1   A B  C D  E F ..      lower: a tile      odd ones: b, d, f, ..
  *   before        0 0  b B  d D ..      for even outputs
  *   behind        c C  e E  g G ..      for odd outputs
  *
- * So 9 taps of 16 values are 5 products of 32: one for the pairs of each of three lines, and two
- * for the columns beside (two lines that share a row of a tile, and the third line). The even
- * outputs of a line are one tile of C, the odd ones another; four tiles are in use: step e ends
- * lines 2e - 1 and 2e of the output and begins the next two. */
+ * So 9 taps of 16 values are 5 products of depth 32: one for the pairs of each of the three lines,
+ * and two for the third columns (of two lines that share a row of a tile, and of the other line).
+ * The even outputs of a line are one tile of C, the odd ones another. Step e ends lines 2e - 1 and
+ * 2e of the output, which are four tiles, and begins the next two lines. */
 #ifndef MINIPOD_KERNELS_CONV_AMX_FEW_PAIRS_H
 #define MINIPOD_KERNELS_CONV_AMX_FEW_PAIRS_H
 
@@ -19,8 +19,8 @@
 
 #include "kernels/conv/amx/window.h"
 
-/* Offsets in bytes of a step's tiles in its part of the scratch. A pair's column for `before` is
- * packed one row further on, one for `behind` one row back. */
+/* Offsets in bytes of a step's tiles in its part of the scratch. A pair's second pixel is in
+ * `before` one row further on, and its first pixel in `behind` one row back. */
 enum {
     POD__PAIRS_UPPER = 0,
     POD__PAIRS_LOWER = POD__AMX_TILE_BYTES,
@@ -29,9 +29,9 @@ enum {
     POD__PAIRS_BYTES = POD__PAIRS_BEHIND + POD__AMX_TILE_BYTES
 };
 
-/* Tiles of packed filters: for each row of a window, for even and for odd outputs; then for each
- * line of output that a step ends or begins, `before` for even outputs and `behind` for odd
- * ones. */
+/* Tiles of packed filters: for the pairs, for each row of a window one for even and one for odd
+ * outputs; then, for each line of output that a step ends or begins, one for `before` (even
+ * outputs) and one for `behind` (odd outputs). */
 enum {
     POD__PAIRS_SIDE = 6,
     POD__PAIRS_LINES = 4, /* 2e - 1, 2e, 2e + 1, 2e + 2 */
@@ -52,12 +52,12 @@ typedef struct pod__pairs_run {
     const char *weights;
     char *ring;     /* the packed lines of two steps */
     float *values;  /* even and odd outputs of line 2e - 1, then of line 2e */
-    double *totals; /* (4, 16): sums of even channels, of odd ones; sums of squares likewise */
+    double *totals; /* (4, 16): sums of even channels, of odd ones; then their sums of squares */
     bool streams;
 } pod__pairs_run;
 
-/* Computes the 32 pixels of a line of output again, in `values`, each from its window alone: in the
- * tiles, pixels outside a window are multiplied by zeros, which gives NaN if they are not
+/* Computes the 32 pixels of a line of output again, into `values`, each from its window alone. In
+ * the tiles, pixels outside a window are multiplied by zeros, which gives NaN if they are not
  * finite. */
 void pod__pairs_fix_up(const pod__pairs_run *r, int64_t line, float *values);
 

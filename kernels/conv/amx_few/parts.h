@@ -55,7 +55,7 @@ static inline void pod__few_pack_pieces(pod__few_packing *l, int64_t n)
     }
 }
 
-/* 16 rows of two tiles, or fewer. */
+/* A unit: up to 16 rows of two tiles of C, which are computed together. */
 typedef struct pod__few_unit {
     const char *window[POD__FEW_ROWS]; /* rows of the first window, as packed */
     int64_t n_pieces;                  /* pieces that must be packed before it */
