@@ -1,5 +1,5 @@
-/* What `minipod calibrate` measures besides kernels: ops as programs run them, and how much the
- * ranks of one host slow each other down. */
+/* The measurements of `minipod calibrate` besides kernels: ops as programs run them, and how much
+ * the ranks of one host slow each other down. */
 #ifndef MINIPOD_BENCH_CALIBRATE_CALIBRATE_H
 #define MINIPOD_BENCH_CALIBRATE_CALIBRATE_H
 

@@ -22,8 +22,8 @@ typedef enum pod_bench_on { /* --on; auto is SHM under mpirun */
                             POD_ON_SIM
 } pod_bench_on;
 
-/* An entry of --algo, with a row for each size: an algorithm, the choice of rules, or the MPI
- * library's own. */
+/* An entry of --algo, with a row for each size: an algorithm, what the rules choose, or the MPI
+ * library's own collective (the peer). */
 typedef struct pod_bench_entry {
     const char *name;          /* "ring", "ring@64K", "mpi", "rules" */
     const pod_coll_algo *algo; /* NULL: chosen by the rules, or the peer */
@@ -36,7 +36,7 @@ typedef struct pod_bench_type {
     pod_dtype dtype;
 } pod_bench_type;
 
-/* What identifies a row, besides algorithm and buffers. */
+/* These fields identify a row, together with algorithm and buffers. */
 typedef struct pod_bench_size {
     int64_t count; /* elements */
     const pod_bench_type *type;
@@ -139,7 +139,7 @@ const pod_coll_algo *pod_bench_pick(const pod_bench_plan *p, const pod_bench_ent
 /* Measure every size and entry; all ranks add the same rows. Collective in a job. */
 POD_MUST pod_status pod_bench_ranks(pod_bench *b);
 POD_MUST pod_status pod_bench_sim(pod_bench *b);
-/* Returns whether they differ only in their size. */
+/* Returns whether they have the same type, operation and root. */
 bool pod_bench_is_alike(const pod_bench_size *a, const pod_bench_size *b);
 int pod_bench_peer(const pod_bench_plan *p); /* the entry of the peer; -1: none */
 /* Fails with E_INVALID if the ranks of a node, or the one process for all ranks, lack the shared or
@@ -176,11 +176,13 @@ extern const pod_bench_figures pod_bench_of_coll[POD_N_COLLS];
  * and writes all of it. */
 double pod_bench_traffic(const pod_bench_plan *p, int size);
 /* Reads and writes a whole buffer once, in place, with the kernel of collectives over shared
- * memory; k chooses the number of parts at a time. Used to measure the limit on a wall clock.
+ * memory. k chooses how many streams it uses at a time: 1, 2 or 4. Used to measure the limit on a
+ * wall clock.
  * Changes the buffer unless it is zero. */
 void pod_bench_rewrite(void *buffer, size_t bytes, int k);
 
-/* Returns MPI's time / the row's, on the same buffers; 0 if MPI was not measured, or nothing is moved. */
+/* Returns MPI's time / the row's, on the same buffers; 0 if MPI was not measured, or nothing is
+ * moved. */
 double pod_bench_against_mpi(const pod_bench *b, const pod_bench_row *r);
 
 /* The results of one entry on hot or cold buffers, over all its sizes. */

@@ -22,8 +22,9 @@ typedef struct pod_planned { /* points into itself: not to be copied */
     pod_dataset_info data; /* lives in the arena, or as long as `dataset` */
     pod_dataset *dataset;  /* NULL: published size */
     size_t samples_bytes;  /* pod_rank_memory.samples */
-    const pod_program *search[POD_SEARCH_N_PROGRAMS]; /* of a run on a host whose task has a search,
-                                                         else NULL; they have a batch of their own */
+    /* The programs of a search, if the machine is a host and the task has one, else NULL. Their
+     * batch differs from that of the others. */
+    const pod_program *search[POD_SEARCH_N_PROGRAMS];
 
     /* The what-ifs of a simulation. */
     double link_bandwidth, link_latency; /* factors on the machine's */
@@ -57,8 +58,8 @@ pod_rank_memory pod_planned_rank_memory(const pod_planned *p, const pod_program 
 
 /* ---- the largest batch that a core's memory holds ---- */
 
-/* Sets the memory of a core: program, weights and states, and on a host also the batches that are
- * prepared, which pods keep elsewhere. */
+/* Sets *bytes to the memory of a core: program, weights and states. On a host it includes the
+ * batches that are prepared; on a pod these are in the memory of the hosts. */
 POD_MUST pod_status pod_fit_bytes(const pod_planned *p, const pod_program *program, double *bytes);
 
 typedef struct pod_fit {
@@ -70,9 +71,11 @@ typedef struct pod_fit {
 /* Compiles a program for each batch that it tries; runs nothing. */
 POD_MUST pod_status pod_fit_largest(const pod_planned *p, double limit_bytes, pod_fit *out);
 
-/* Sets the rules that choose algorithms on a machine with a virtual clock without --algo;
- * is_sharded: also for reduce-scatter and all-gather. Fails with E_INVALID if the machine file
- * lacks a number that this needs. */
+/* Sets *out to the rules that choose algorithms on a machine with a virtual clock; callers use them
+ * if --algo is not given. The rules for all-reduce are constants. With is_sharded there are also
+ * rules for reduce-scatter and all-gather: on a mesh of up to 64 cores the algorithms that take the
+ * least simulated time on this machine, on a larger mesh constants. E_INVALID if the simulation
+ * needs a number that the machine file lacks. */
 POD_MUST pod_status pod_planned_pod_rules(const pod_machine *machine, const pod_mesh *mesh,
                                           bool is_sharded, pod_arena *arena, pod_coll_rules **out);
 

@@ -1,4 +1,4 @@
-/* From settings to what the compiler of this process needs: the network for a model's name, this
+/* Finds what the compiler needs for these settings: the network for a model's name, this process's
  * CPU, the kernels in --impl, and the rates in the machine file. */
 #ifndef MINIPOD_BENCH_COMMON_TARGET_H
 #define MINIPOD_BENCH_COMMON_TARGET_H
@@ -17,9 +17,9 @@ typedef struct pod_network_choice { /* context of the network's builder */
     const pod_setup *setup;
 } pod_network_choice;
 
-/* Finds the setup's model, and fills in its data, where they are not given. Fails with E_INVALID,
- * naming the nearest model, if there is none of that name. `choice` and the setup must outlive the
- * network, at the same address. */
+/* Finds the setup's model. If s->data is "", sets it to the default data of the model's task. Fails
+ * with E_INVALID, naming the nearest model, if there is none of that name. `choice` and the setup
+ * must outlive the network, at the same address. */
 POD_MUST pod_status pod_network_choose(pod_setup *s, pod_network_choice *choice, pod_network *out);
 const char *pod_network_about(const pod_network_choice *choice); /* one line, with its source */
 

@@ -98,8 +98,8 @@ typedef struct pod_kernels_bench {
     pod_call *call;
     pod_arena *arena;
     pod_kernels_plan plan;
-    pod_machine host, machine; /* this host; the file that peaks are also known from */
-    pod_machine peak;          /* of it, only peaks, measured in this run */
+    pod_machine host, machine; /* this host; that of --machine */
+    pod_machine peak;          /* only its peaks are set, as measured in this run */
     pod_record record;
     pod_kernels_row *row;
     int n_rows;
@@ -192,7 +192,7 @@ double pod_err_of(double got, double want, double bound);
 
 /* ---- table.c ---- */
 
-/* Replaces those of the machine's peaks that are lower than `rate` of kernel k, in GFLOP/s. */
+/* Raises those peaks of the machine that are below `rate`, the GFLOP/s of kernel k, to `rate`. */
 void pod_kernels_keep_peak(pod_machine *m, const pod_peak_kernel *k, double rate);
 void pod_kernels_measure_peaks(pod_kernels_bench *b);
 POD_MUST pod_status pod_kernels_table_begin(pod_kernels_bench *b);

@@ -14,15 +14,15 @@
  *   ROWS     ROWSxC                       C innermost; ROWS_F32: of float32 only
  *
  *   word         means                                      taken by
- *   bf16 | f32   element type of what is read; if none bf16, all but ROWS_F32
- *                or f32 where a function takes no other
- *   c=bf16       type of C; f32 if none                      PRODUCT
+ *   bf16 | f32   element type of the inputs; default bf16,   all but ROWS_F32
+ *                or f32 if a function takes only that
+ *   c=bf16       type of C; default f32                      PRODUCT
  *   nt tn tt     B, A or both lie transposed                 PRODUCT
  *   bias relu    are fused into the kernel                   PRODUCT, CONV forward
  *   affine       x is scaled and shifted as it is read       CONV forward and weight gradient
- *   relu_x       affine, and what is negative becomes 0      the same
+ *   relu_x       affine, then negative values become 0       the same
  *   sums         sums of the output and of its square        CONV, DEPTHWISE forward
- *   causal       a token sees none behind it                 ATTENTION
+ *   causal       a token attends to none after it            ATTENTION
  *   drop         dropout of 0.1 on the probabilities         ATTENTION
  *
  * A file has one problem per line; text after a # is a comment. */
@@ -79,7 +79,7 @@ typedef struct pod_problem { /* a value */
     /* CONV; DEPTHWISE and WINDOWS, with k = c */
     pod_conv_shape conv;
     unsigned fused; /* POD_GEMM_ or POD_CONV_ bits */
-    /* ATTENTION; its type and scale are left out */
+    /* ATTENTION; its type and scale are not set */
     pod_attention_shape attention;
 } pod_problem;
 
@@ -97,9 +97,10 @@ const char *pod_problem_print_op(const pod_problem *p, char *text, size_t text_b
 const char *pod_problem_print_shape(const pod_problem *p, char *text, size_t text_bytes);
 const char *pod_problem_print_words(const pod_problem *p, char *text, size_t text_bytes);
 
-/* Return twice the multiply-adds of a matmul, of a convolution or of the matmuls that attention runs,
- * causal or not, else 0; and the least bytes to read
- * and write: each operand once. For a problem with one function. */
+/* pod_problem_flops returns twice the multiply-adds of a matmul, of a convolution, or of the
+ * matmuls that attention runs, which are counted in full also if it is causal; else 0.
+ * pod_problem_bytes returns the least bytes to read and write, each operand once. For a problem
+ * with one function. */
 double pod_problem_flops(const pod_problem *p);
 double pod_problem_bytes(const pod_problem *p);
 

@@ -30,12 +30,12 @@ typedef enum pod_vector_type {
 typedef enum pod_vector_extent {                    /* elements */
                                  POD_EXTENT_ALL,    /* rows columns; of images, the input */
                                  POD_EXTENT_OUTPUT, /* of images: the output */
-                                 POD_EXTENT_MEANS,  /* of images: a pixel each */
+                                 POD_EXTENT_MEANS,  /* of images: one per image and channel */
                                  POD_EXTENT_COLUMNS,
                                  POD_EXTENT_ROWS,
                                  POD_EXTENT_TOKENS,      /* POD_VECTOR_TOKENS */
                                  POD_EXTENT_TOKEN_ROWS,  /* a row for each of them */
-                                 POD_EXTENT_TOKEN_TABLE, /* ALL, of which so many rows are used */
+                                 POD_EXTENT_TOKEN_TABLE, /* ALL, of which TOKENS rows are used */
                                  POD_EXTENT_PICKS,       /* POD_VECTOR_PICKS; likewise */
                                  POD_EXTENT_PICK_ROWS,
                                  POD_EXTENT_PICK_TABLE,

@@ -69,8 +69,8 @@ typedef struct pod_report_content {
     int n_runs, n_fleets;
 } pod_report_content;
 
-/* Writes one HTML page that needs no other file: results side by side, settings that differ, plots if
- * gnuplot is installed, and a part for each fleet. Fails with E_IO or E_WRITE. */
+/* Writes one HTML page that needs no other file: results side by side, settings that differ, plots
+ * if gnuplot is installed, and a section for each fleet. Fails with E_IO or E_WRITE. */
 POD_MUST pod_status pod_report_write(pod_arena *a, const pod_report_content *x, const char *path,
                                      pod_log *log);
 void pod_report_put_text(FILE *to, const char *text); /* as HTML */

@@ -40,12 +40,13 @@ typedef struct pod_simulated { /* lives in the arena of pod_simulate */
     pod_spread steps;     /* each until the last core has ended and the next batch is ready */
     pod_input_time input; /* of one step */
     double step_s;        /* their median */
-    /* Of each, of the all-reduce of the weights that the loss is a mean over. */
+    /* Part of each step: the all-reduce of the sum of weights by which the loss is divided; 0: the
+     * loss is a mean over samples. */
     double weights_sum_s;
     pod_step_stats stats;         /* of the first watched core */
     pod_by_core exposed;          /* wait for reductions in a step, over all cores */
     double slowness;              /* factor on the first watched core's time, by --fault; else 1 */
-    double bound_s[POD_N_BOUNDS]; /* its step time, by what limits instructions */
+    double bound_s[POD_N_BOUNDS]; /* that core's step time, by what limits its instructions */
     pod_ideal ideal;
     double memory_bytes;                    /* of a core, including batches */
     pod_sim_use use;                        /* over all steps */
@@ -82,8 +83,8 @@ double pod_simulated_allreduce_share(const pod_simulated *s);
  * commands also have are refused only on the command line, because in files and the environment
  * they may be meant for those. Fails with E_INVALID, naming the option. */
 POD_MUST pod_status pod_simulate_options_check(const pod_config *c);
-/* Checks only the options of a training's course (schedule, length); also for --job, which
- * simulates a step, too. */
+/* Checks only the options of schedule and length. --job calls it too, because it also simulates a
+ * step. */
 POD_MUST pod_status pod_simulate_options_of_step(const pod_config *c);
 /* Checks the options that the machine does not support, such as those of a host's kernels on a
  * pod. */
@@ -149,7 +150,8 @@ void pod_explanation_rows(const pod_explanation *e, pod_table *t);
 void pod_explanation_json(const pod_explanation *e,
                           pod_json *j); /* puts keys into the open object */
 
-/* Returns the dollars that the machine's chips cost for so long, at --price; NaN without a price. */
+/* Returns the dollars that the machine's chips cost for `seconds` at --price; NaN without a
+ * price. */
 double pod_simulated_price(const pod_config *c, const pod_planned *p, double seconds);
 
 /* ---- convergence.c: --to-target ---- */
@@ -171,10 +173,10 @@ enum { POD_START_UP_LEFT_OUT_S = 20 * 60 }; /* by MLPerf's rules */
  * images, or 10,000 sequences of BERT's. */
 int64_t pod_simulate_evaluated(const pod_planned *p);
 
-/* Predicts the time to MLPerf's target, with evaluations as its rules want them: of images every four
- * epochs of ImageNet, of text every 25,000 floor(0.05 (230.23 batch + 3,000,000) / 25,000) sequences.
- * The number of samples is interpolated linearly between the batches of convergence.def. Fails with
- * E_INVALID for a model or batch outside that table. */
+/* Predicts the time to MLPerf's target, with evaluations as often as its rules want: for images
+ * every four epochs of ImageNet, for text every 25,000 floor(0.05 (230.23 batch + 3,000,000) /
+ * 25,000) sequences. The number of samples is interpolated linearly between the batches of
+ * convergence.def. Fails with E_INVALID for a model or batch outside that table. */
 POD_MUST pod_status pod_simulate_to_target(const pod_planned *p, const pod_simulated *s,
                                            pod_arena *arena, pod_time_to_target *out);
 

@@ -8,7 +8,8 @@
  *       shard-0000.h5 ...      for each rank, the elements of each variable that it wrote
  *       manifest.json          bytes and CRC-32 of every file and of itself; and the results of
  *                              the job's evaluations so far, the latest 65536 of them
- *       keep                   an empty file; while it exists, newer checkpoints do not displace this one
+ *       keep                   an empty file; while it exists, this checkpoint is not removed when
+ *                              newer ones are complete
  *
  * index.h5 has at its root
  *
@@ -63,8 +64,8 @@ typedef struct pod_eval_rows { /* oldest first; rows are only appended */
     pod_eval_row *row;         /* (room) */
     int64_t n, room;
     int n_metrics;
-    pod_metric metric[POD_MAX_METRICS]; /* as read: their names alone */
-    int target_metric;                  /* index in `metric`; as read: 0 */
+    pod_metric metric[POD_MAX_METRICS]; /* when read from a file: only their names */
+    int target_metric;                  /* index in `metric`; when read: 0 */
 } pod_eval_rows;
 
 /* Returns whether the last evaluation came after `step` steps and is better in the target's metric

@@ -75,8 +75,8 @@ typedef struct pod_checkpoint_save {
      * steps from left_from on are abandoned, except those of this run, own_from (at most `step`) to
      * `step`. left_from 0: none are. */
     int64_t left_from, own_from;
-    bool is_kept; /* rank 0's: keep it, whatever is saved later. Also if it replaces a kept one that
-                     is not abandoned */
+    bool is_kept; /* rank 0's: the checkpoint gets a file `keep`. It gets one in any case if it
+                     replaces a checkpoint that has one and is not abandoned */
     bool is_best; /* rank 0's: `best` will point to it */
     pod_eval_rows evals; /* rank 0's: for the manifest, which has the last 65536; not more than
                             max_evals of pod_checkpoint_desk_create */
@@ -104,13 +104,14 @@ POD_MUST pod_status pod_checkpoint_desk_create(pod_arena *a, int ranks, int64_t 
                                                pod_checkpoint_desk *out);
 
 /* Rank 0: waits for the receipts of all ranks, at most patience_s; then writes index and manifest,
- * renames the folder, removes abandoned checkpoints and moves `latest`, in this order: a process
- * that dies in between leaves a `latest` from which this run began. Failed removals are reported by
- * pod_checkpoint_rotate. `own` is the status of rank 0's own shard, with the error text if that
- * failed. Fails with the status and text of a rank that failed. On a failure before the rename,
- * other checkpoints and `latest` are unchanged and no file of the save remains. After the rename
- * the checkpoint stays and *is_whole is true, also on failure; the text says whether `latest` was
- * moved. If it was not, this checkpoint is tried after those before it (pod_checkpoint_find). */
+ * renames the folder, removes abandoned checkpoints and moves `latest`, in this order: even if the
+ * process dies in between, `latest` points to a checkpoint that exists. Failed removals are
+ * reported by pod_checkpoint_rotate. `own` is the status of rank 0's own shard, with the error text
+ * if that failed. Fails with the status and text of a rank that failed. On a failure before the
+ * rename, other checkpoints and `latest` are unchanged and no file of the save remains. After the
+ * rename the checkpoint stays and *is_whole is true, also on failure; the text says whether
+ * `latest` was moved. If it was not, this checkpoint is tried after those before it
+ * (pod_checkpoint_find). */
 POD_MUST pod_status pod_checkpoint_complete(const pod_checkpoint_save *s, pod_status own,
                                             const pod_checkpoint_index *index, double patience_s,
                                             const pod_checkpoint_desk *desk, bool *is_whole);

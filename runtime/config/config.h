@@ -121,9 +121,9 @@ POD_MUST pod_status pod_config_fill(const pod_config *c, const char *settings,
 POD_MUST pod_status pod_config_override(const pod_config *c, const char *settings,
                                         pod_config **out);
 
-/* Return values by the types of options.def: asserts the type, and asserts that a number is set if
- * its default is the optimizer's (pod_optim_number finds that; its text is empty). Texts live as
- * long as c. */
+/* Return the value of an option. They assert that it has this type in options.def, and that a
+ * number is set if its default depends on the optimizer (pod_optim_number finds such a default; the
+ * text is then empty). Texts live as long as c. */
 int64_t pod_config_int(const pod_config *c, pod_opt o);
 double pod_config_double(const pod_config *c, pod_opt o);
 int64_t pod_config_size(const pod_config *c, pod_opt o); /* bytes */

@@ -40,8 +40,8 @@ pod_status pod__option_want_text(const pod_option *o, const char *what, const ch
 pod_status pod__config_set(pod_config *c, int option, pod_source source, const char *what,
                            const char *text);
 
-/* Creates a configuration with the defaults of all options, and room for so many arguments and
- * warnings. */
+/* Creates a configuration with the defaults of all options, and room for max_args arguments and
+ * max_warnings warnings. */
 POD_MUST pod_status pod__config_create(int max_args, int max_warnings, pod_config **out);
 
 #endif

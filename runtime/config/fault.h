@@ -43,7 +43,7 @@ const char *pod_fault_print(const pod_fault *f, char text[POD_FAULT_TEXT_BYTES])
  * that slow a rank at the same step, or more than POD_MAX_FAULTS. */
 POD_MUST pod_status pod_faults_parse(const char *text, pod_fault out[POD_MAX_FAULTS], int *n);
 
-/* E_INVALID if its rank is none of n; `what` is "rank" or "core", for the text. */
+/* E_INVALID unless its rank is one of n; `what` is "rank" or "core", for the text. */
 POD_MUST pod_status pod_fault_check_rank(const pod_fault *f, int n, const char *what);
 
 #endif

@@ -26,7 +26,8 @@ POD_MUST pod_status pod_file_open(const char *path, pod_file **out);
 /* Checks, before long work, whether pod_file_open would succeed. Leaves nothing. */
 POD_MUST pod_status pod_file_check(const char *path);
 
-/* Returns whether it is open for that, or locked; false if that cannot be known. */
+/* Returns whether a process has PATH or PATH.minipod-part locked, as pod_file_open and
+ * pod_file_hold do; false if that cannot be known. */
 bool pod_file_is_taken(const char *path);
 
 /* Opens a result file that a user names, like pod_file_open. But `-` and a link to standard output
@@ -51,7 +52,8 @@ void pod_file_abandon(pod_file *f);
 
 /* Opens or creates the file for reading and writing, and locks it until the descriptor is closed or
  * the process ends. Its content stays. Returns -1 with errno, which is EBUSY while another process
- * has it locked. On a file system without locks there is none. */
+ * has it locked. A file system without locks does not lock
+ * it. */
 int pod_part_open(const char *part);
 /* Returns whether the name still belongs to the open file, or was removed or replaced. */
 bool pod_part_is_named(int fd, const char *part);

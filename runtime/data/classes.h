@@ -20,13 +20,13 @@ typedef enum pod_class_match {
 pod_class_match pod_classes_match(int n, const char *const name[], int n_trained,
                                   const char *const trained[], int32_t class_of[], int *first);
 
-/* Adapts `d`, opened as `spec`, to a network that was trained on `trained`. A text has the same
- * vocabulary, else E_MISMATCH. Of images it renumbers its classes
- * by name as in training, and sets its mean and std to those of training. POD_CLASSES_REORDERED is
- * a line in `log`; with POD_CLASSES_RENAMED classes keep their numbers, with a warning;
- * POD_CLASSES_OTHER is E_MISMATCH, naming the first class. is_same: `d` is known to be the training
- * set, so that its numbers are right whatever its names. `trained` must outlive `d`; if it has no
- * classes (checkpoints of earlier versions), nothing changes. */
+/* Adapts `d`, opened as `spec`, to a network that was trained on `trained`. A text with another
+ * vocabulary is E_MISMATCH. For images, classes get their numbers in training, found by name, and
+ * mean and std become those of training. With POD_CLASSES_REORDERED `log` gets a line; with
+ * POD_CLASSES_RENAMED classes keep their numbers, with a warning; POD_CLASSES_OTHER is E_MISMATCH,
+ * naming the first class. is_same: `d` is known to be the training set, so that its numbers are
+ * right whatever its names. `trained` must outlive `d`; if it has no classes (checkpoints of
+ * earlier versions), nothing changes. */
 POD_MUST pod_status pod_dataset_as_trained(pod_dataset *d, const char *spec, bool is_same,
                                            const pod_dataset_info *trained, pod_log *log);
 

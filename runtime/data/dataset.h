@@ -46,12 +46,12 @@ typedef struct pod_text_set pod_text_set; /* text_set.h */
 
 typedef struct pod_dataset_info {
     const char *name, *origin, *licence; /* "" when not known */
-    int64_t n_samples[POD_N_SPLITS];     /* at least 1; training: 0 in dataset_images.h; of a
-                                            text: rows */
+    int64_t n_samples[POD_N_SPLITS];     /* at least 1, but 0 for training in
+                                            dataset_images.h; of a text: rows */
     int64_t height, width, channels;
     int n_classes;
     const char *const *class_names; /* (n_classes) */
-    int32_t n_tokens;               /* of the vocabulary of a text; then all of images is 0 */
+    int32_t n_tokens;               /* of a text: size of the vocabulary; fields of images are 0 */
     uint64_t vocabulary_hash;       /* of its tokens, in order; 0: unknown */
     int64_t text_bytes;             /* of the ids of a text in memory */
     const double *mean, *std;       /* (C), of the training pixels scaled to [0, 1]; std > 0 */
@@ -76,7 +76,7 @@ struct pod_dataset {
     pod_dataset_info info;
     const int32_t *class_of; /* by stored label: the class; NULL: the label itself (classes.h) */
     bool is_unlabelled;      /* all labels are 0 and mean nothing; use predictions only */
-    pod_text_set *text;      /* NULL: images; else nothing below reads the set but fingerprint */
+    pod_text_set *text;      /* NULL: images; else only close and fingerprint below apply */
     pod_arena *arena;        /* holds the data set itself and all that it owns */
 };
 

@@ -14,7 +14,7 @@ typedef struct pod_deferred {
 } pod_deferred;
 
 void pod__signals_defer(pod_deferred *out);
-/* Ends that, and raises a signal that came again. */
+/* Ends the deferral, and raises again a signal that came meanwhile. */
 void pod__signals_restore(const pod_deferred *deferred);
 bool pod__signal_came(void); /* in any thread */
 /* E_WRITE, naming the path, if a signal came. */

@@ -12,8 +12,8 @@ POD_MUST pod_status pod__dataset_open_h5(const char *path, const pod_dataset_opt
 /* Makes a data set of a text, which it takes over, also if it fails. E_NOMEM. */
 POD_MUST pod_status pod__dataset_of_text(pod_text_set *t, const pod_alloc *alloc,
                                          pod_dataset **out);
-/* As pod_dataset_fingerprint: of the vocabulary, all lengths and documents, and the ids of four rows of each field
- * and split. */
+/* Hashes, as pod_dataset_fingerprint does, the vocabulary, all lengths and documents, and the ids
+ * of four rows of each field and split. */
 POD_MUST pod_status pod__text_fingerprint(const pod_text_set *t, uint64_t *out);
 
 /* Names n classes by the numbers first, first + 1, ... E_NOMEM. */

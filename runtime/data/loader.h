@@ -4,9 +4,9 @@
  * A batch holds the samples that the sampler chooses (sampler.h). The bits of batch k depend on the
  * samples and the options alone, not on timing or on the number of threads. Batches follow each
  * other without end, epoch after epoch. Training drops the tail of an epoch; evaluation (keep_tail)
- * pads it, so that pod_loader_steps_per_epoch batches are one pass over all samples. The threads of the training
- * loader prepare the next training batches during an evaluation, and those of the evaluation loader
- * the next evaluation's during training.
+ * pads it, so that pod_loader_steps_per_epoch batches are one pass over all samples. The threads of
+ * the training loader prepare the next training batches during an evaluation, and those of the
+ * evaluation loader the next evaluation's during training.
  *
  * pod_loader_open allocates all memory. One thread calls pod_loader_next; open and close are local,
  * not collective. */
@@ -45,9 +45,9 @@ typedef struct pod_batch {
 
 typedef struct pod_loader pod_loader;
 
-/* Opens a loader and starts its threads. What `samples` points to is borrowed until close. E_INVALID as
- * pod_sampler_check, or for a depth or number of threads beyond 64; E_NOMEM; or a thread cannot be
- * started. */
+/* Opens a loader and starts its threads. `samples->source` is borrowed until close.
+ * E_INVALID as pod_sampler_check, or for a depth or number of threads beyond 64; E_NOMEM; or a
+ * thread cannot be started. */
 POD_MUST pod_status pod_loader_open(const pod_samples *samples, const pod_loader_options *options,
                                     pod_loader **out);
 /* Waits for the next batch. A failure to read a sample is returned when its batch is due, and again

@@ -31,15 +31,15 @@ struct pod_samples {
     pod_form form;
     int64_t n;
     int64_t n_pairs,
-        n_too_long; /* of a text of pairs: how many there are; without room in a sample */
+        n_too_long; /* of a text of pairs: all pairs; pairs that are too long for a sample */
     size_t scratch_bytes;
-    size_t kept_bytes; /* of the source, beside the data set */
+    size_t kept_bytes; /* memory of `source`, in addition to the data set */
     void *source;      /* of fill and pad */
-    /* Writes sample 0 <= sample < n to row[i] of each field i, as it is in this epoch. Called from
-     * several threads at once; each has scratch_bytes of its own, aligned to 64. */
+    /* Writes sample 0 <= sample < n, as drawn for this epoch, to row[i] of each field i. Called
+     * from several threads at once; each has scratch_bytes of its own, aligned to 64. */
     pod_status (*fill)(const pod_samples *s, int64_t epoch, int64_t sample, void *const row[],
                        void *scratch);
-    /* Writes a row that pads a batch, which no sum counts. */
+    /* Writes a padding row, which no sum over the batch counts. */
     void (*pad)(const pod_samples *s, void *const row[]);
 };
 

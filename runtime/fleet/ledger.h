@@ -1,16 +1,17 @@
-/* Where the chip-time of pods went: every category in chip-nanoseconds, and their sum is capacity
+/* Divides the chip-time of pods into categories, in chip-nanoseconds, which sum to the capacity
  * exactly.
  *
- * What nobody holds is divided at any instant at which the scheduler is at rest: F chips are free and
- * healthy, jobs wait. Those that would fit if shapes did not matter, in the queue's order up to the
- * first that would not, make FRAGMENTED; of what is left, as much as waiting jobs ask for is POLICY
- * (the order, a reservation, or too few chips for the head); the rest is NO_DEMAND. */
+ * After each pass of the scheduler the free and healthy chips are divided into three categories.
+ * FRAGMENTED are the chips that waiting jobs could use if shapes did not matter, in the queue's
+ * order up to the first job that would not fit. Of the others, POLICY are as many as the other
+ * waiting jobs ask for (they wait because of the order, a reservation, or too few chips for the
+ * head of the queue). The rest is NO_DEMAND. */
 #ifndef MINIPOD_RUNTIME_FLEET_LEDGER_H
 #define MINIPOD_RUNTIME_FLEET_LEDGER_H
 
 #include "runtime/goodput/job_log.h"
 
-/* A large fleet over months is more than 64 bits hold. */
+/* 64 bits do not hold the chip-nanoseconds of a large fleet over months. */
 __extension__ typedef __int128 pod_chip_ns;
 
 /* X(NAME, "name in files", "what it is") */
@@ -39,8 +40,8 @@ typedef struct pod_ledger {
 } pod_ledger;
 
 void pod_ledger_add(pod_ledger *to, const pod_ledger *from);
-void pod_ledger_take(pod_ledger *from, const pod_ledger *what); /* the inverse */
+void pod_ledger_take(pod_ledger *from, const pod_ledger *what); /* subtracts `what` */
 pod_chip_ns pod_ledger_together(const pod_ledger *l);           /* all spans */
-pod_chip_ns pod_ledger_sum(const pod_ledger *l);                /* all categories: capacity */
+pod_chip_ns pod_ledger_sum(const pod_ledger *l); /* all categories, which is the capacity */
 
 #endif

@@ -1,5 +1,5 @@
-/* What is to happen, the earliest first: a binary heap in an array. At one instant the order is that
- * of kinds, then of ids. */
+/* The pending events of a simulation, as a binary heap in an array. The earliest event is first; at
+ * one time the order is by kind, then by id. */
 #ifndef MINIPOD_RUNTIME_FLEET_TIMERS_H
 #define MINIPOD_RUNTIME_FLEET_TIMERS_H
 
@@ -11,7 +11,7 @@
 typedef struct pod_timer {
     pod_stamp at;
     int kind, id;
-    uint32_t epoch; /* the owner's, as it was set: a later epoch makes it void */
+    uint32_t epoch; /* the owner's when it was set; the timer is void if the owner's has changed */
 } pod_timer;
 
 typedef struct pod_timers {
@@ -20,6 +20,6 @@ typedef struct pod_timers {
 } pod_timers;
 
 POD_MUST pod_status pod_timers_add(pod_timers *t, pod_arena *a, pod_timer timer); /* E_NOMEM */
-pod_timer pod_timers_take(pod_timers *t); /* the first, of at least one */
+pod_timer pod_timers_take(pod_timers *t); /* removes and returns the first; there must be one */
 
 #endif

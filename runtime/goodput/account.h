@@ -1,12 +1,13 @@
 /* The account of a job: divides the time of all its ranks and attempts into categories, from its
  * log (job_file.h).
  *
- * An attempt has its ranks from its begin (as its launcher recorded it, or else its first rank; of
- * the first attempt, the begin of the launch) to the begin of the next attempt or, after the last
- * one, to the end of the job. An attempt that ended well or was asked to stop has them only until
- * the last time in its records, and so has the last attempt of a launch; time from then to the next
- * attempt does not count. So with 4 ranks for 10 s and then 2 ranks for 5 s the wall time is 4 x 10
- * + 2 x 5 = 50 s. The wall time of one rank is the sum over the attempts that have it.
+ * The ranks of an attempt count from its begin, as its launcher or else its first rank recorded it
+ * (for the first attempt: from the begin of the launch), to the begin of the next attempt or, for
+ * the last one, to the end of the job. In an attempt that ended well or was asked to stop, and in
+ * the last attempt of a launch, they count only until the last time in its records; the time from
+ * then to the next attempt does not count. So with 4 ranks for 10 s and then 2 ranks for 5 s the
+ * wall time is 4 x 10 + 2 x 5 = 50 s. The wall time of one rank is the sum over the attempts that
+ * have it.
  *
  * The time of each rank is divided into categories that sum to it in whole nanoseconds:
  *
@@ -39,8 +40,8 @@ typedef struct pod_account {
     pod_stamp begin, end;               /* of the job */
     pod_stamp wall;                     /* sum over ranks of the time that they were allocated */
     pod_stamp by_span[POD_N_JOB_SPANS]; /* sums to wall exactly */
-    /* Of a running job: time of steps that no checkpoint has yet. Part of by_span[POD_JOB_STEP],
-     * but not productive. */
+    /* In a running job, the time of steps that no checkpoint has yet. It is part of
+     * by_span[POD_JOB_STEP], but not productive. */
     pod_stamp unsaved;
     int64_t n_steps, n_lost_steps, n_unsaved_steps; /* kept; lost; not saved yet */
     int64_t max_productive_step;                    /* the last kept step */

@@ -52,7 +52,7 @@ POD_MUST pod_status pod_fleet_parse(pod_arena *a, const char *name, char *text, 
 
 const pod_fleet_job *pod_fleet_find(const pod_fleet *f, const char *name); /* NULL: none */
 
-/* What the log of a run says of a job, for comparison with the file. */
+/* The data of a job in the log of its run, for comparison with the file. */
 typedef struct pod_fleet_run {
     const char *name;      /* of the run, for messages */
     int ranks;             /* most at a time */

@@ -159,7 +159,7 @@ typedef struct pod_job {
     int64_t kept;
 } pod_job;
 
-/* Returns which part is behind the last one of the attempt that begins with part `first`. */
+/* Returns 1 + the index of the last part of the attempt whose first part is `first`. */
 int pod_job_attempt_end(const pod_job *j, int first);
 
 /* Reads the log in a run's folder DIR into the arena. Files without a first line, and torn last

@@ -2,9 +2,9 @@
  *
  * A step takes equally long on all ranks, because each waits in its all-reduces for the last one.
  * What differs is a rank's own time: step - waits for all-reduces - waits for input - copies for a
- * checkpoint, without the share in which other threads had the cores, if the log has it. In each
- * step it is compared with the median of the other ranks' own times, so that what slows down all
- * ranks does not count, and up to half of the ranks may be slow.
+ * checkpoint. It is reduced by the share of the step in which the rank waited for a core, if the
+ * log has that. In each step it is compared with the median of the other ranks' own times, so that
+ * what slows down all ranks does not count, and up to half of the ranks may be slow.
  *
  * A rank is slow if the median of (own time / median of the others) is at least
  * POD_STRAGGLER_LEAST, and above what the scatter of ranks (median absolute deviation) makes likely

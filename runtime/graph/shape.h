@@ -37,9 +37,10 @@ typedef struct pod_type {
     pod_shape shape;
     uint8_t split[POD_MAX_DIMS]; /* by dimension of the value: the mesh dimensions over which it is
                                     split */
-    uint8_t sum;  /* each core holds a summand; the value is the sum over the cores along these */
-    uint8_t vary; /* cores along these hold different values (statistics of their samples), whose
-                     mean is the value */
+    uint8_t sum;  /* the mesh dimensions over whose cores the value is a sum: each core holds a
+                    summand */
+    uint8_t vary; /* the mesh dimensions over whose cores the value is a mean: each core holds a
+                     value of its own (statistics of its samples) */
     pod_shard shard;
 } pod_type;
 

@@ -13,7 +13,7 @@
 #include "kernels/gemm/gemm.h"
 #include "runtime/graph/graph.h"
 
-/* What a program is compiled for: the CPU's features, the preferred kernels, and measured rates. */
+/* The target of a compilation: the CPU's features, the preferred kernels, and measured rates. */
 typedef struct pod_target {
     const char *name; /* "host", "reference" */
     uint32_t cpu;     /* POD_CPU_ bits, or POD_CPU_REFERENCE_ONLY */
@@ -33,10 +33,11 @@ typedef struct pod_product {
     double count, rows, cols, depth;
 } pod_product;
 
-/* How a machine runs an op for which it has no kernel as a whole: as matmuls and sweeps, one after
- * the other, which leave scores (or logits) in memory between them. */
+/* The cost of an op on a machine that has no single kernel for it: it runs as matmuls and sweeps,
+ * one after the other, with scores (or logits) in memory between them. */
 typedef struct pod_unfused {
-    /* Of scores, product.rows x product.cols each; 0: the op runs in one way only. */
+    /* Number of matrices of scores, product.rows x product.cols each; 0: the op runs in one way
+     * only. */
     double matrices;
     double score_bytes;
     double matmuls;    /* per matrix, instead of those of `product` */
@@ -51,20 +52,20 @@ typedef struct pod_unfused {
 /* The work of a node, given the shapes of its values. */
 typedef struct pod_cost {
     double matrix_flops; /* two per multiply-add of matmuls and convolutions */
-    /* The matmuls that run; count 0: not for matrix units (depthwise). They are those of matrix_flops,
-     * except that the gradients of attention and of vocab_loss also compute scores and logits
-     * again. */
+    /* The matmuls that run; count 0: not for matrix units (depthwise). They are those of
+     * matrix_flops, except that the gradients of attention and of vocab_loss also compute scores
+     * and logits again. */
     pod_product product;
     /* All other work: one per element and operation. A function such as exp counts about ten, as
-     * many as the terms of its polynomial; a random number counts one, as TPUs have an instruction for
-     * it. */
+     * many as the terms of its polynomial; a random number counts one, as TPUs have an instruction
+     * for it. */
     double vector_ops;
     double bytes_read, bytes_written;
     pod_unfused unfused;
 } pod_cost;
 
-/* How an op traverses its largest value. This decides whether a compiler can join ops in one pass
- * over memory. */
+/* The way in which an op traverses its largest value. It decides whether a compiler can join ops in
+ * one pass over memory. */
 typedef enum pod_sweep {
     POD_SWEEP_OWN,  /* in some other way */
     POD_SWEEP_EACH, /* element by element, with values per channel or per sample */
@@ -129,8 +130,8 @@ struct pod_op {
     /* Bit j: input j is first summed over the group of cores that share batch norm's statistics
      * (pod_compile_args.bn_group). It remains a summand of the sum over all groups. */
     uint32_t of_group;
-    /* Bit j: input j is first added up over the micro-steps of a step. It remains a summand of the sum
-     * over cores. */
+    /* Bit j: input j is first added up over the micro-steps of a step. It remains a summand of the
+     * sum over cores. */
     uint32_t of_step;
     /* The op works element by element on all its values but scalars, and its run attr begins with
      * the element count, an int64_t. A smaller count and shifted pointers make it process a

@@ -84,7 +84,7 @@ void pod__cost_of(const pod_node *n, const pod_type in[], const pod_type out[], 
                   pod_cost *cost);
 
 /* ---- for the pass that fuses ---- */
-/* The choice of a kernel for a plain call and for the same with more to do in it. */
+/* The choice of a kernel for a plain call and for the fused call. */
 typedef struct pod__rechoice {
     const pod_choice *how;
     const char *kind;

@@ -60,8 +60,8 @@ pod_value pod_scale(pod_graph *g, float alpha, pod_value x); /* float32 */
 enum { POD_MAX_CHANNELS = 4 };
 pod_value pod_normalize(pod_graph *g, pod_value images, const float mean[], const float std[],
                         pod_dtype to);
-/* The same elements in another shape. The first dimension counts samples, or rows of samples: of the
- * two one divides the other. */
+/* The same elements in another shape. Before and after, the first dimension counts samples or rows
+ * of samples, so that one of the two extents divides the other. */
 pod_value pod_reshape(pod_graph *g, pod_value x, pod_shape shape);
 
 /* ---- GELU and tanh: op_activation.c ---- */
@@ -72,20 +72,21 @@ pod_value pod_tanh(pod_graph *g, pod_value x);
 /* ---- embeddings and rows of sequences: op_embed.c ---- */
 /* Returns (N, n) int32, 0 to n - 1 for each of the samples that `like` (N, ...) has. */
 pod_value pod_positions(pod_graph *g, pod_value like, int64_t n);
-/* Returns (N, n) int32: where a token stands in its part of a packed sequence, from 0; ends (N, P)
- * int32, as of pod_attention_packed. Behind the last part: 0. */
+/* Returns (N, n) int32: the position of each token of a packed row within its part, from 0; 0
+ * behind the last part. Parts and ends (N, P) are those of pod_attention_packed. */
 pod_value pod_part_positions(pod_graph *g, pod_value ends, int64_t n);
 /* Returns the positions first to first + n - 1, float32 (n, h): half of the features are
- * sin(position f_i), the other half cos(position f_i), with f_i = 10000^(-i / (h / 2 - 1)) (Vaswani et
- * al. 2017, section 3.5, laid out as in tensor2tensor). A constant, without gradient: op_sinusoids.c */
+ * sin(position f_i), the other half cos(position f_i), with f_i = 10000^(-i / (h / 2 - 1)) (Vaswani
+ * et al. 2017, section 3.5, laid out as in tensor2tensor). A constant, without gradient:
+ * op_sinusoids.c */
 pod_value pod_sinusoids(pod_graph *g, int64_t first, int64_t n, int64_t h);
 /* Looks up rows: ids (N, ...) int32, table (V, H) float32 -> (N, ..., H) of type `to`. The gradient
  * is a dense (V, H). Ids come in as an input of type POD_I32 and lie in [0, V), or are POD_NO_TOKEN
- * (kernels/embed/embed.h), which looks up zeros; a step with another one aborts, so that whoever reads
- * ids from a file refuses them there. */
+ * (kernels/embed/embed.h), which looks up zeros; a step with any other id aborts, so that code that
+ * reads ids from a file must refuse them. */
 pod_value pod_embed_rows(pod_graph *g, pod_value ids, pod_value table, pod_dtype to);
-/* Picks rows out of each sequence: x (N, S, H), places (N, P) int32 in [0, S) -> (N, P, H). A place
- * may occur more than once. */
+/* Picks rows out of each sequence: x (N, S, H), places (N, P) int32 in [0, S) -> (N, P, H). A row
+ * may be picked more than once. */
 pod_value pod_gather_rows(pod_graph *g, pod_value x, pod_value places);
 /* Puts the rows of b (N, B, H) behind those of a (N, A, H): (N, A + B, H), op_concat.c. */
 pod_value pod_concat_rows(pod_graph *g, pod_value a, pod_value b);
@@ -98,8 +99,8 @@ pod_value pod_gate_by(pod_graph *g, pod_value x, pod_value gate);
 
 /* ---- dropout in training: op_drop.c ---- */
 /* Zeroes each element of x with probability `rate` and scales the others by 1 / (1 - rate). draws
- * (N), int32, holds one random number per sample and step, which the host feeds; x has N samples, as
- * (N, ...) or as their rows (N S, ...). The scope is part of the random key, so that layers in
+ * (N), int32, holds one random number per sample and step, which the host feeds; x has N samples,
+ * as (N, ...) or as their rows (N S, ...). The scope is part of the random key, so that layers in
  * different scopes drop different elements. */
 pod_value pod_dropout(pod_graph *g, pod_value x, pod_value draws, float rate);
 /* The same for whole samples of x (N, ..., C): stochastic depth. */
@@ -131,16 +132,17 @@ typedef struct pod_attention_attr {
     bool causal;   /* query i sees the keys 0 .. i; needs Sq = Sk */
     float dropout; /* probability that a probability becomes 0, in [0, 1); training only */
 } pod_attention_attr;
-/* Returns softmax(scale q k^T) v of each head (kernels/attention/attention.h): q (N, Sq, H) attends to
- * k and v (N, Sk, H), all of one type, and the result has the type of q. lengths, int32 (N), counts
- * the keys of each sequence that are no padding; id 0: all keys. A query without a key gives 0 and has
- * gradient 0. draws is that of pod_dropout, and the scope is part of the random key as there; without
- * dropout it is not read and may have id 0. */
+/* Returns softmax(scale q k^T) v of each head (kernels/attention/attention.h): q (N, Sq, H) attends
+ * to k and v (N, Sk, H), all of one type, and the result has the type of q. lengths, int32 (N),
+ * counts the keys of each sequence that are no padding; id 0: all keys. A query without a key gives
+ * 0 and has gradient 0. draws is that of pod_dropout, and the scope is part of the random key as
+ * there; without dropout it is not read and may have id 0. */
 pod_value pod_attention(pod_graph *g, pod_value q, pod_value k, pod_value v, pod_value lengths,
                         pod_value draws, pod_attention_attr attr);
-/* The same for sequences that are several short ones: q_ends and k_ends (N, P) int32 say where their
- * queries and keys end, of P parts or fewer, which then end where the last one does. A query sees the
- * keys of its part. What is behind the last part gives 0. causal needs q_ends = k_ends. */
+/* The same for rows in which up to P short sequences, the parts, are packed one after the other.
+ * q_ends and k_ends (N, P) int32 give the end of each part; unused entries repeat the last end. A
+ * query attends only to the keys of its part. A query behind the last part gives 0. causal needs
+ * q_ends = k_ends. */
 pod_value pod_attention_packed(pod_graph *g, pod_value q, pod_value k, pod_value v,
                                pod_value q_ends, pod_value k_ends, pod_value draws,
                                pod_attention_attr attr);
@@ -152,7 +154,7 @@ typedef struct pod_max_pool_attr {
 pod_value pod_max_pool(pod_graph *g, pod_value x, pod_max_pool_attr attr);
 pod_value pod_mean_pool(pod_graph *g, pod_value x); /* (N, H, W, C) -> (N, C) */
 
-/* ---- loss and metric: logits (N, C) float32, labels (N) int32, of which < 0 is padding ---- */
+/* ---- loss and metric: logits (N, C) float32, labels (N) int32, where < 0 is padding ---- */
 typedef struct pod_softmax_loss_attr {
     float smoothing;
     float scale; /* 1/N: the mean over the whole batch; 1: the sum */
@@ -164,13 +166,14 @@ pod_value pod_count_correct(pod_graph *g, pod_value logits, pod_value labels); /
 /* ---- the head of a language model: op_vocab_loss.c ---- */
 typedef struct pod_vocab_sums { /* scalars, float32 */
     pod_value weight;           /* the sum of the weights */
-    pod_value correct;          /* of the weights of rows whose largest logit is the label's */
+    pod_value correct;          /* the same over rows whose largest logit is the label's */
 } pod_vocab_sums;
 /* Returns the scalar sum of weight times cross entropy over rows h (..., H), whose logits are their
  * products with the rows of table (V, H) plus bias (V), which may have id 0. The table is cast to
- * h's type. Labels (...) are int32; a row of weight 0 is padding, other labels lie in [0, V), as ids do. weights (...) are float32. The logits of
- * all rows are never in memory at once. Label smoothing gives smoothing / (V - 1) to each other id,
- * and the entropy of the target is subtracted (kernels/vocab_loss/vocab_loss.h). */
+ * h's type. Labels (...) are int32; a row of weight 0 is padding, other labels lie in [0, V), as
+ * ids do. weights (...) are float32. The logits of all rows are never in memory at once. Label
+ * smoothing gives smoothing / (V - 1) to each other id, and the entropy of the target is subtracted
+ * (kernels/vocab_loss/vocab_loss.h). */
 pod_value pod_vocab_head(pod_graph *g, pod_value h, pod_value table, pod_value bias,
                          pod_value labels, pod_value weights, float smoothing,
                          pod_vocab_sums *sums);
@@ -179,8 +182,8 @@ pod_value pod_vocab_head(pod_graph *g, pod_value h, pod_value table, pod_value b
 pod_value pod_sum_sq(pod_graph *g, pod_value x);
 /* The same of this core's summand of x, which differs from core to core. */
 pod_value pod_sum_sq_own(pod_graph *g, pod_value x);
-/* Returns min(1, max_norm / sqrt(sum of n >= 1 scalars)), of scalars that vary over cores as op_clip.c
- * says; `sq` is overwritten. */
+/* Returns min(1, max_norm / sqrt(sum of n >= 1 scalars)). op_clip.c describes how the scalars may
+ * vary over cores. `sq` is overwritten. */
 pod_value pod_clip_ratio(pod_graph *g, pod_value sq[], int n, float max_norm);
 pod_value pod_scale_by(pod_graph *g, pod_value x, pod_value s); /* y = s x, of a scalar s */
 /* The same of this core's summand of x. */

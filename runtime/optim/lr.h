@@ -15,9 +15,10 @@
  *   exp       base decay_rate^floor(s / decay_steps): stairs that count from step 0, under the
  *             warm-up too, as in TensorFlow's EfficientNet; after it the rate has already fallen by
  *             the stairs of the warm-up.
- *   cosine    end + (base - end) (1 + cos(pi q)) / 2,  q = (s - e) / (train_steps - e), at most 1: one period of Loshchilov and Hutter 2017.
- *   noam      base sqrt(w / max(s - k, w)), w = warmup_steps, at least 1: base is the highest rate. In
- *             Vaswani et al. 2017, section 5.3, that is H^-0.5 w^-0.5. */
+ *   cosine    end + (base - end) (1 + cos(pi q)) / 2,  q = (s - e) / (train_steps - e), at most 1:
+ *             one period of Loshchilov and Hutter 2017.
+ *   noam      base sqrt(w / max(s - k, w)), w = warmup_steps, at least 1. base is the highest rate;
+ *             in Vaswani et al. 2017, section 5.3, it is H^-0.5 w^-0.5. */
 #ifndef MINIPOD_RUNTIME_OPTIM_LR_H
 #define MINIPOD_RUNTIME_OPTIM_LR_H
 

@@ -17,7 +17,7 @@ typedef struct pod_hparams {
     bool uncorrected;   /* LAMB, AdamW: moments are not divided by 1 - beta^t */
     unsigned spares;    /* LAMB, AdamW: POD_SPARES_ of normalizations and biases */
     float clip_norm;    /* largest norm of all gradients together; 0: any */
-    /* Clips each core's own gradients (of the mean over its samples), before the sum. */
+    /* Clips each core's gradients, of the mean loss over its samples, before they are summed. */
     bool clip_local;
     float rho;     /* RMSProp: decay of the mean square */
     float epsilon; /* in the denominator of LARS's ratio and of LAMB's, AdamW's and RMSProp's

@@ -1,4 +1,5 @@
-/* From graph to program. Each pass is one file. Four passes add to the graph while it is built:
+/* The passes that turn a graph into a program. Each pass is one file. Four passes add to the graph
+ * while it is built:
  *
  *   grad       appends the derivative of a loss
  *   clip       appends the scaling of gradients whose norm is too large, on demand

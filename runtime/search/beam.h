@@ -1,15 +1,16 @@
-/* Beam search (Wu et al. 2016, section 7; as tensor2tensor's beam_search.py), of several sentences at
- * once. It is pure: the caller gives the logits of the next token of each hypothesis, and the search
- * says which hypotheses go on.
+/* Beam search (Wu et al. 2016, section 7; as tensor2tensor's beam_search.py) for several sentences
+ * at once. It is pure: the caller passes the logits of the next token of each hypothesis, and the
+ * search returns which hypotheses continue.
  *
  *   score = (sum of log probabilities) / ((5 + length) / 6)^alpha      length: with the end token
  *
  * A sentence has `width` alive hypotheses, ordered by their sums. Of all their continuations the
- * 2 width best are candidates: those that end become finished ones, of which the width best by score
- * stay, and of the others the width best are alive. The search of a sentence ends when its worst
- * finished hypothesis has a higher score than the best alive one would have with its sum at the
- * limit's length; or at the limit. The answer is the best finished one, or without any the best alive
- * one. With width 1 the search is greedy: it follows the most probable token until that is the end.
+ * best ones, twice `width` of them, are candidates. Candidates that end become finished hypotheses,
+ * of which the `width` best by score stay; of the other candidates the `width` best are alive. The
+ * search of a sentence ends at its limit, or earlier if its worst finished hypothesis has a higher
+ * score than the best alive one would have with its sum at the limit's length. The answer is the
+ * best finished hypothesis or, if there is none, the best alive one. With width 1 the search is
+ * greedy: it follows the most probable token until that is the end.
  *
  * Ties go to the better hypothesis, then to the lower id, so that a search has one answer. */
 #ifndef MINIPOD_RUNTIME_SEARCH_BEAM_H
@@ -29,16 +30,16 @@ typedef struct pod_beam_plan {
 
 typedef struct pod_beam pod_beam;
 
-/* Takes all memory of the searches, in the arena. E_NOMEM. */
+/* Allocates all memory of the searches in the arena. E_NOMEM. */
 POD_MUST pod_status pod_beam_create(const pod_beam_plan *plan, pod_arena *a, pod_beam **out);
 
-/* Begins to search; limit (n_sentences), each at most room, counts the tokens at which the search of a
- * sentence ends; 0: there is no such sentence. */
+/* Begins a search of up to n_sentences sentences. limit[i], at most room, is the number of tokens
+ * at which the search of sentence i ends; 0: there is no sentence i. */
 void pod_beam_begin(pod_beam *b, const int64_t limit[]);
 bool pod_beam_is_done(const pod_beam *b); /* all sentences */
 
-/* The last token of each hypothesis, (n_sentences, width): `start` at first. Those of a sentence that
- * is done have one, too. */
+/* Returns the last token of each hypothesis, (n_sentences, width), at first `start`. Hypotheses of
+ * a sentence that is done also have one. */
 const int32_t *pod_beam_tokens(const pod_beam *b);
 
 /* Takes the logits of the next token, (n_sentences, width, V), and appends one to each hypothesis.
@@ -47,8 +48,8 @@ const int32_t *pod_beam_tokens(const pod_beam *b);
  * that is not done are not finite. */
 POD_MUST pod_status pod_beam_advance(pod_beam *b, const float logits[], int64_t parent[]);
 
-/* The answer for a sentence that is done: its n tokens, without the end token; borrowed until begin.
- * score: may be NULL. */
+/* Returns the answer for a sentence that is done: its *n tokens, without the end token; borrowed
+ * until the next begin. `score` may be NULL. */
 const int32_t *pod_beam_answer(const pod_beam *b, int64_t sentence, int64_t *n, double *score);
 
 #endif

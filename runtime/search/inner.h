@@ -14,8 +14,8 @@ typedef struct pod__search_size {     /* of a rank */
 pod__search_size pod__search_size_of(const pod_network *network, const pod_setup *s,
                                      const pod_dataset_info *data, int64_t n_samples);
 
-/* Indices of inputs, -1 for one that a program does not read. Outputs: of encode the values, of step
- * the logits and then the rows. */
+/* Indices of inputs, -1 for one that a program does not read. Outputs: of encode the values, of
+ * step the logits and then the rows. */
 typedef struct pod__search_programs {
     const pod_program *program[POD_SEARCH_N_PROGRAMS];
     int source_ids, source_lengths;                                    /* of encode */
@@ -23,7 +23,7 @@ typedef struct pod__search_programs {
     int source[POD_MAX_SEARCH_VALUES], earlier[POD_MAX_SEARCH_VALUES]; /* of step */
 } pod__search_programs;
 
-/* For a mesh of `size` cores, each with the sentences of `z`. */
+/* Compiles both programs for a mesh of args->size cores, each with z->n_sentences sentences. */
 POD_MUST pod_status pod__search_compile(const pod_translator_args *args, const pod__search_size *z,
                                         pod_arena *arena, pod__search_programs *out);
 

@@ -1,13 +1,14 @@
 /* Translates the test split by beam search (beam.h) on all ranks, and scores it.
  *
- * A translation has at most 50 tokens more than its source, both with end token (MLPerf's Transformer),
- * and at most --seq-len. Sentences of a rank are searched together, POD_SEARCH_ROWS hypotheses at a
- * time, those with sources of one length beside each other. A sentence has the same place in such a
- * set whatever the number of ranks, and ranks share no sums, so that its translation has the same
- * bits.
+ * A translation has at most 50 tokens more than its source, both with end token (MLPerf's
+ * Transformer), and at most --seq-len. Sentences of a rank are searched together, POD_SEARCH_ROWS
+ * hypotheses at a time, those with sources of one length beside each other. A sentence has the same
+ * position in such a set whatever the number of ranks, and ranks share no sums, so that its
+ * translation has the same bits.
  *
- * BLEU is that of MLPerf's Transformer (runtime/text/bleu.h): lower case, international tokenization.
- * Both sides are detokenized from ids, because a data set does not store the original text. */
+ * BLEU is that of MLPerf's Transformer (runtime/text/bleu.h): lower case, international
+ * tokenization. Both sides are detokenized from ids, because a data set does not store the original
+ * text. */
 #ifndef MINIPOD_RUNTIME_SEARCH_TRANSLATOR_H
 #define MINIPOD_RUNTIME_SEARCH_TRANSLATOR_H
 
@@ -33,21 +34,22 @@ typedef struct pod_translator_args { /* all borrowed as long as the translator i
 
 typedef struct pod_translator pod_translator;
 
-/* Compiles the programs, and takes all memory that a search needs; all is in the arena. E_UNSUPPORTED
+/* Compiles the programs, and allocates all memory that a search needs, in the arena. E_UNSUPPORTED
  * if the network has no search; E_NOMEM; as pod_compile. Local. */
 POD_MUST pod_status pod_translator_create(const pod_translator_args *args, pod_arena *arena,
                                           pod_translator **out);
-/* Compiles the programs alone, for n_samples sentences; 0: as many as are searched together. Reads
- * of args the network, setup, target and size, and of its data the info. Fails as create does. */
+/* Compiles only the programs, for n_samples sentences; 0: as many as are searched together. Uses
+ * the network, setup, target and size of args, and data->info. Fails as create does. */
 POD_MUST pod_status pod_search_compile(const pod_translator_args *args, int64_t n_samples,
                                        pod_arena *arena,
                                        const pod_program *out[POD_SEARCH_N_PROGRAMS]);
-/* (POD_SEARCH_N_PROGRAMS). They read variables that the evaluation program reads. */
+/* Returns the POD_SEARCH_N_PROGRAMS programs. They read variables that the evaluation program
+ * reads. */
 const pod_program *const *pod_translator_programs(const pod_translator *t);
 
 /* Translates all sentences by the executors of the programs, and sets *bleu, 0 to 100. E_NUMERIC if
- * logits are not finite, E_FORMAT if a sentence cannot be read, E_NOMEM. Collective: the same result
- * on all ranks. */
+ * logits are not finite, E_FORMAT if a sentence cannot be read, E_NOMEM. Collective: the same
+ * result on all ranks. */
 POD_MUST pod_status pod_translator_run(pod_translator *t,
                                        pod_exec *const exec[POD_SEARCH_N_PROGRAMS], pod_comm *comm,
                                        double *bleu);
@@ -56,8 +58,8 @@ POD_MUST pod_status pod_translator_run(pod_translator *t,
  * Collective. */
 POD_MUST pod_status pod_translator_write(const pod_translator *t, const char *path, pod_comm *comm);
 
-/* "case:lc|tok:t2t|smooth:exp|refs:1, beam 4, length penalty 0.6": which BLEU it is; in the arena,
- * NULL without memory. */
+/* Returns the signature of the BLEU score, "case:lc|tok:t2t|smooth:exp|refs:1, beam 4, length
+ * penalty 0.6", in the arena; NULL without memory. */
 const char *pod_search_about(const pod_setup *s, pod_arena *a);
 
 /* Returns the bytes of a rank's memory beside the programs' slab; 0 if the task has no search. */

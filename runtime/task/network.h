@@ -7,10 +7,10 @@
 
 enum { POD_NET_LOSS }; /* index of the output in both programs */
 
-/* Builds the graph of one step. Inputs: the fields of the task's form; for training also `draws` i32
- * (N) and the scalars `lr` and `step`. A program has only those that it reads: find them by name
- * (pod_program_find_input). A training graph has gradients and update. Outputs: the task's sums, and
- * `logits` for evaluation with reads_logits (setup.h). Lives in `arena`. */
+/* Builds the graph of one step. Inputs: the fields of the task's form; for training also `draws`
+ * i32 (N) and the scalars `lr` and `step`. A program has only those that it reads: find them by
+ * name (pod_program_find_input). A training graph has gradients and update. Outputs: the task's
+ * sums, and `logits` for evaluation with reads_logits (setup.h). Lives in `arena`. */
 POD_MUST pod_status pod_network_graph(const pod_network *net, const pod_setup *s,
                                       const pod_dataset_info *data, bool train, pod_arena *arena,
                                       pod_graph **out);

@@ -31,9 +31,10 @@ typedef struct pod_setup {
     pod_augment augment;
     int64_t seq_len, max_masked; /* tokens of a sequence; the most that are masked in one */
     int64_t pack;                /* translate: the most pairs that share a training sample */
-    int static_masks;            /* passes over a text that repeat; 0: each epoch is masked anew */
-    int beam;                    /* hypotheses of a search */
-    double length_penalty;       /* its alpha */
+    /* N: epoch e has the pairs and masks of epoch e mod N; 0: each epoch draws new ones. */
+    int static_masks;
+    int beam;              /* width of the beam search */
+    double length_penalty; /* alpha of the beam search */
     int prefetch, input_threads;
     int64_t data_cache_bytes;
 
@@ -58,8 +59,8 @@ typedef struct pod_setup {
  * E_INVALID if the text does not parse, or if the mesh has not n_ranks cores. */
 POD_MUST pod_status pod_setup_mesh(const char *text, int n_ranks, pod_mesh *out);
 
-/* Parses --target: "0.9" or "NAME=0.9", of which 0.9 is the value. E_INVALID for no number from 0 to
- * 1e9. */
+/* Parses --target: "0.9" or "NAME=0.9", of which 0.9 is the value. E_INVALID unless it is a number
+ * from 0 to 1e9. */
 POD_MUST pod_status pod_setup_target(const pod_config *c, double *value);
 
 /* Computes the setup of a run. `node_size` comes from pod_comm_node_size; `arena` holds the rules;

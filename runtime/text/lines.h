@@ -10,7 +10,7 @@
 
 enum { POD_LINE_MAX_BYTES = 8 << 20 };
 
-/* What was dropped from a file, or from several one after the other. */
+/* The bytes that were dropped from a file, or from several read one after the other. */
 typedef struct pod_invalid_bytes {
     int64_t n;
     const char *path;               /* of the first; borrowed from pod_lines_open */

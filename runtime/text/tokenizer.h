@@ -24,7 +24,8 @@ typedef struct pod_tokenizer pod_tokenizer; /* for one thread at a time */
 POD_MUST pod_status pod_tokenizer_create(const pod_vocab *v, bool is_cased, pod_tokenizer **out);
 void pod_tokenizer_destroy(pod_tokenizer *t); /* NULL is allowed */
 
-/* Appends the ids of a text to `ids`, without [CLS] and [SEP]. Invalid UTF-8 is dropped. E_NOMEM. */
+/* Appends the ids of a text to `ids`, without [CLS] and [SEP]. Invalid UTF-8 is dropped.
+ * E_NOMEM. */
 POD_MUST pod_status pod_tokenizer_run(pod_tokenizer *t, const char *text, size_t bytes,
                                       pod_ids *ids);
 

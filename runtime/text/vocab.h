@@ -47,8 +47,8 @@ POD_MUST pod_status pod_vocab_write(const char *path, int64_t n, const char *con
 int32_t pod_vocab_find(const pod_vocab *v, const char *token); /* its id, or -1 */
 
 /* Splits a word greedily into the longest tokens from the left; `bytes` bytes of valid UTF-8, at
- * least 1, none of them 0. Writes their ids to id, which has room for `bytes`. Returns how many; 0 if a part of the
- * word is in no token. */
+ * least 1, none of them 0. Writes their ids to id, which has room for `bytes`. Returns how many; 0
+ * if a part of the word is in no token. */
 size_t pod_vocab_split(const pod_vocab *v, const char *word, size_t bytes, int32_t id[]);
 
 #endif

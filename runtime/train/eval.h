@@ -1,5 +1,5 @@
-/* Evaluation on all ranks: each evaluates its part of every batch of the test split. Padding rows
- * of the last batch do not count. */
+/* Evaluation on all ranks: each rank evaluates its shard of every batch of the test split. Padding
+ * rows of the last batch do not count. */
 #ifndef MINIPOD_RUNTIME_TRAIN_EVAL_H
 #define MINIPOD_RUNTIME_TRAIN_EVAL_H
 
@@ -14,7 +14,7 @@ typedef struct pod_eval_result {
     int64_t n_samples;
 } pod_eval_result;
 
-/* Where the batches of a loader go: the program's inputs that a task's form feeds, by field. */
+/* Maps the fields of a loader's batches to the inputs of a program. */
 typedef struct pod_feed {
     pod_exec *exec;
     pod_loader *loader;

@@ -120,7 +120,7 @@ void pod__mllog_put(const char *file, int line, pod_mllog *l, const char *key,
 
 /* Writes the first records: submission_benchmark (the MLPerf benchmark whose open rules the checker
  * applies: "resnet" is image classification), division open, org, platform, status research;
- * minipod_model and minipod_data, which name the real model and data; minipod_claim, which says
+ * minipod_model and minipod_data, the values of --model and --data; minipod_claim, which says
  * that this is no MLPerf result; and cache_clear false, because caches are not cleared. */
 typedef struct pod_mllog_run {
     const char *benchmark, *org, *platform, *model, *data;

@@ -12,18 +12,18 @@ typedef struct pod_rank_memory { /* bytes */
                                     of the largest one */
     size_t store;                /* weights and states */
     size_t batches;              /* prefetched, of the training and the evaluation loader */
-    size_t search;               /* what a search keeps of its hypotheses; 0: the task has none */
+    size_t search;               /* of a search's hypotheses; 0: the task has no search */
     size_t data;                 /* pixels or ids of the data set in memory */
-    size_t samples;              /* what draws samples from it, such as a text's plans of pairs */
+    size_t samples;              /* of the code that draws samples (pod_samples.kept_bytes) */
 } pod_rank_memory;
 
-/* Returns the bytes of pixels or ids that a rank keeps in memory: all of a file, or 0 if they exceed
- * --data-cache; 0 for glyphs. */
+/* Returns the bytes of pixels or ids that a rank keeps in memory: all of a file, or 0 if they
+ * exceed --data-cache; 0 for glyphs. */
 size_t pod_rank_memory_kept(const pod_setup *s, const pod_dataset_info *stored);
 
-/* Computes the memory but for `samples`; n_test samples are evaluated, 0: as many as a batch has.
- * program[0] trains, then come the others: those of a search, if the task has one, and that of the
- * evaluation, which may be absent if it needs no more than program[0]. */
+/* Computes the memory except `samples`. n_test samples are evaluated; 0: as many as a batch has.
+ * program[0] is the training program. The others are those of a search, if the task has one, and
+ * the evaluation program, which may be omitted if it needs no more memory than program[0]. */
 pod_rank_memory pod_rank_memory_of(const pod_setup *s, const pod_network *network,
                                    const pod_dataset_info *stored, int64_t n_test,
                                    const pod_program *const program[], int n_programs);

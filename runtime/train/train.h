@@ -66,7 +66,7 @@ typedef struct pod_train_result {
     pod_rank_memory memory;
     double tokens_per_sample; /* of texts, without padding; else 0 */
     int64_t text_room;        /* tokens of a sample with padding (pod_task_text_room) */
-    const char *searched;     /* which score the first metric is, in `arena`; NULL: no search */
+    const char *searched;     /* pod_search_about, in `arena`; NULL: no search */
     int64_t n_dropped;        /* events for which the timelines had no room, of all ranks */
     const char *data_name;    /* name of the data set, in `arena`; NULL until it is open */
     int64_t n_weights;        /* number of trained parameters */

@@ -7,7 +7,7 @@
 #include "runtime/data/samples.h"
 
 /* The fields: images u8 (H, W, C) as the network sees them, labels i32. A row of padding has zeros
- * and this label. */
+ * and the label POD_PADDING_LABEL. */
 enum { POD_FIELD_IMAGES, POD_FIELD_LABELS };
 enum { POD_PADDING_LABEL = -1 };
 

@@ -1,5 +1,5 @@
-/* Converts data in other forms to HDF5: `data import idx|images|list|cifar|text|pairs FROM -o F.h5`. An import
- * that fails leaves no file. */
+/* Converts data in other forms to HDF5: `data import idx|images|list|cifar|text|pairs FROM -o
+ * F.h5`. An import that fails leaves no file. */
 #ifndef MINIPOD_RUNTIME_DATA_IMPORT_IMPORT_H
 #define MINIPOD_RUNTIME_DATA_IMPORT_IMPORT_H
 
@@ -36,7 +36,8 @@ typedef struct pod_import_idx_options {
 POD_MUST pod_status pod_import_idx(const char *folder, const char *h5_path,
                                    const pod_import_idx_options *options);
 
-/* ---- CIFAR-10 and CIFAR-100, binary version (https://www.cs.toronto.edu/~kriz/cifar.html) ------ */
+/* ---- CIFAR-10 and CIFAR-100, binary version (https://www.cs.toronto.edu/~kriz/cifar.html)
+ * ------ */
 
 typedef struct pod_import_cifar_options {
     pod_import_text text;
@@ -58,7 +59,8 @@ typedef struct pod_import_cifar_options {
 POD_MUST pod_status pod_import_cifar(const char *from, const char *h5_path,
                                      const pod_import_cifar_options *options);
 
-/* ---- text (text_set.h) ------------------------------------------------------------------------- */
+/* ---- text (text_set.h)
+ * ------------------------------------------------------------------------- */
 
 typedef struct pod_import_words_options {
     pod_import_text text;
@@ -66,8 +68,8 @@ typedef struct pod_import_words_options {
     bool is_cased;
     bool by_file;           /* each file is a document; else empty lines separate documents */
     bool splits_sentences;  /* sentences by the rule of sentence.h; else each line is a sentence */
-    const char *test_files; /* names of files for the test split, separated by commas; NULL: */
-    double test_share;      /* this share of the documents or pairs, spread evenly */
+    const char *test_files; /* names of files for the test split, by commas; NULL: by share */
+    double test_share;      /* share of documents or pairs for the test split, spread evenly */
     int column[2];          /* of pairs: the fields of source and target, from 1 */
     pod_log *log;
 } pod_import_words_options;
@@ -82,15 +84,15 @@ typedef struct pod_text_files {
     int n;
     const pod_text_file *file; /* (n) */
     int64_t bytes;             /* of all */
-    int n_ignored;             /* files of folders that are no texts by their names */
+    int n_ignored;             /* files of folders whose names are not those of texts */
     const char *first_ignored;
 } pod_text_files;
 
-/* Lists the files of from[0] .. from[n - 1]. Of a folder they are its files, in the order of their
- * names, that end in .txt, .text, .md or, with `pairs`, .tsv; README and LICENSE are ignored. A file that test_files names by its path or its last component
- * becomes a test file; another path there joins the list. Paths live in the arena. E_IO; E_INVALID
- * for a file that occurs twice, for a name in test_files that is no file, and if no file is left
- * to train on. */
+/* Lists the files from[0] .. from[n - 1]. A folder stands for those of its files that end in .txt,
+ * .text, .md or, with `pairs`, .tsv, except README and LICENSE, in the order of their names. A file
+ * that test_files names, by its path or the last component of it, becomes a test file; another path
+ * in test_files is added to the list. Paths live in the arena. E_IO; E_INVALID for a file that
+ * occurs twice, for a name in test_files that is no file, and if no file is left to train on. */
 POD_MUST pod_status pod_text_files_list(int n, const char *const from[], bool pairs,
                                         const char *test_files, pod_arena *a, pod_text_files *out);
 void pod_text_tell_ignored(const pod_text_files *files, pod_log *log);
@@ -100,18 +102,19 @@ POD_MUST pod_status pod_text_file_check(const char *path);
 void pod_text_tell_invalid(const pod_invalid_bytes *invalid, pod_log *log);
 
 /* Imports sentences and documents. A line is a sentence (or a paragraph, with splits_sentences); a
- * line without words is none, and a document without sentences is none. Warns about invalid UTF-8,
- * about fewer than two sentences per document, and about a single document. The fails of the list
- * and of vocab.h; E_FORMAT for a file without a sentence and for a line of more than
- * POD_LINE_MAX_BYTES. */
+ * line without words is no sentence, and a document without sentences is no document. Warns about
+ * invalid UTF-8, about fewer than two sentences per document, and about a single document. Fails as
+ * pod_text_files_list and pod_vocab_read do, and with E_FORMAT for a file without a sentence and
+ * for a line of more than POD_LINE_MAX_BYTES. */
 POD_MUST pod_status pod_import_documents(int n, const char *const from[], const char *h5_path,
                                          const pod_import_words_options *options);
-/* Imports pairs of sentences: lines of fields that are separated by tabs, without quoting. E_FORMAT,
- * naming file and line, if a field is missing or has no words. */
+/* Imports pairs of sentences: lines of fields that are separated by tabs, without quoting.
+ * E_FORMAT, naming file and line, if a field is missing or has no words. */
 POD_MUST pod_status pod_import_pairs(int n, const char *const from[], const char *h5_path,
                                      const pod_import_words_options *options);
 
-/* ---- JPEG and PNG files (list.h, decode.h) ---------------------------------------------------- */
+/* ---- JPEG and PNG files (list.h, decode.h)
+ * ---------------------------------------------------- */
 
 enum { POD_IMPORT_MAX_THREADS = 64 };
 

@@ -1,13 +1,13 @@
 /* Cipher: synthetic pairs of sentences, for translation without a file.
  *
- * A sentence of the first language is 4 to 7 words of W, each equally likely. In the second language
- * each word has one translation, and the words stand in the opposite order:
+ * A sentence of the first language is 4 to 7 words of W, each equally likely. In the second
+ * language each word has one translation, and the words stand in reverse order:
  *
  *   a b c d  ->  D C B A
  *
- * No word is in both languages, so that one who copies, or writes what is frequent, translates
- * nothing. The dictionary and each pair are drawn from the seed alone by counter-based random
- * numbers. */
+ * No word is in both languages, so a model that copies the source, or always writes frequent words,
+ * gets no translation right. The dictionary and each pair are drawn from the seed alone by
+ * counter-based random numbers. */
 #ifndef MINIPOD_RUNTIME_DATA_TEXT_CIPHER_H
 #define MINIPOD_RUNTIME_DATA_TEXT_CIPHER_H
 
@@ -21,7 +21,8 @@ typedef struct pod_cipher_options { /* all must be set, as pod_cipher_parse does
 } pod_cipher_options;
 
 bool pod_cipher_is_spec(const char *spec); /* "cipher" or "cipher:..." */
-/* Parses "cipher", "cipher:WORDS" or "cipher:WORDS:N+M" and sets all fields; E_INVALID otherwise. */
+/* Parses "cipher", "cipher:WORDS" or "cipher:WORDS:N+M" and sets all fields; E_INVALID
+ * otherwise. */
 POD_MUST pod_status pod_cipher_parse(const char *spec, pod_cipher_options *out);
 
 /* Draws the pairs; alloc NULL: pod_alloc_default. E_NOMEM. */

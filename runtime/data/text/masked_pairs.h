@@ -1,17 +1,18 @@
-/* Samples of BERT's pre-training (samples.h): two segments of a text, some of whose tokens are
- * masked, in the way of google-research/bert, create_pretraining_data.py.
+/* Samples of BERT's pre-training (samples.h): two segments of a text with some tokens masked, made
+ * as in google-research/bert, create_pretraining_data.py.
  *
- * A pass over the text walks through every document. Sentences are collected until they have as many
- * tokens as a sequence takes, or fewer on purpose in a share of the documents; the first ones, a
- * random number of them, are segment A. Segment B is what follows, or in half of the cases (always
- * if there is one sentence only) a part of another document; sentences that were collected but not
- * used then stay for the next sample. What is too long loses tokens at random ends.
+ * A pass over the text visits every document. It collects sentences until they have as many tokens
+ * as a sample can hold, or, in the share short_share of the documents, a smaller random number of
+ * tokens. A random number of the first sentences is segment A. Segment B is the rest; or, in half
+ * of the cases, and always if only one sentence was collected, consecutive sentences of another
+ * document. The collected sentences that are then not used go into the next sample. If A and B
+ * together are too long, tokens are dropped one by one at a random end of the longer segment.
  *
- * [CLS] A [SEP] B [SEP] has the share mask_rate of its tokens masked: 80 of 100 become [MASK], 10
- * stay, 10 become a random token. All of it is drawn by counter-based numbers from the seed, the
- * pass and the number of the sample. Differences to the original: another document is never the
- * same one, and a pass has as many samples as the first has, the first of which occur twice in a
- * pass that comes out shorter. */
+ * In [CLS] A [SEP] B [SEP] the share mask_rate of the tokens is masked: 80 of 100 become [MASK], 10
+ * stay, 10 become a random token. All random numbers are counter-based: they depend only on the
+ * seed, the pass, and the number of the document or sample. Differences to the original: the other
+ * document is never the same one; and every pass has as many samples as the first one: surplus
+ * samples are dropped, and a pass with fewer repeats its first ones. */
 #ifndef MINIPOD_RUNTIME_DATA_TEXT_MASKED_PAIRS_H
 #define MINIPOD_RUNTIME_DATA_TEXT_MASKED_PAIRS_H
 
@@ -19,10 +20,10 @@
 #include "runtime/data/samples.h"
 #include "runtime/data/text/text_set.h"
 
-/* The fields, with S = seq_len and M = max_masked: ids i32 (S), segments i32 (S), 0 or 1; lengths
- * i32, tokens that are no padding; positions i32 (M), ascending, 0 where unused; answers i32 (M), the
- * ids that stood there; weights f32 (M), 1 or 0; next i32, 0: B follows A, 1: it is random, -1: the
- * row is padding. */
+/* The fields, with S = seq_len and M = max_masked: ids i32 (S); segments i32 (S), 0 or 1; lengths
+ * i32, the number of tokens without padding; positions i32 (M) of masked tokens, ascending, 0 where
+ * unused; answers i32 (M), the original ids at these positions; weights f32 (M), 1, or 0 where
+ * unused; next i32, 0: B follows A, 1: B is random, -1: the row is padding. */
 enum {
     POD_MASKED_IDS,
     POD_MASKED_SEGMENTS,
@@ -37,8 +38,8 @@ typedef struct pod_masked_pairs {
     int64_t seq_len;    /* at least 5: three special tokens and one of each segment */
     int64_t max_masked; /* at least 1 */
     double mask_rate;
-    double short_share; /* of documents in which samples are short on purpose */
-    int static_passes;  /* passes that repeat; 0: each epoch is a pass of its own */
+    double short_share; /* share of documents whose samples are short on purpose */
+    int static_passes;  /* N: epoch e is pass e mod N; 0: epoch e is pass e */
     uint64_t seed;
 } pod_masked_pairs;
 

@@ -1,10 +1,11 @@
-/* Phrases: a synthetic text that needs no file and whose words follow from their neighbours.
+/* Phrases: a synthetic text that needs no file and whose words can be predicted from their
+ * neighbours.
  *
- * A made language has W words, and each word has one that follows it in 85 of 100 cases; in the
- * others any word does. A text goes on so through all sentences of a document. Thus a guesser that
- * knows only how often words occur is right for about one word in W, while one that has learned
- * which word follows which is right for four of five, and can tell whether one sentence follows
- * another. The language and each document are drawn from the seed alone by counter-based random
+ * The language has W words. Each word has one successor, which follows it with probability 0.85;
+ * otherwise any word follows, equally likely. This chain runs through all sentences of a document.
+ * A model that knows only how often words occur thus predicts about one word in W; a model that has
+ * learned the successors predicts more than four of five, and can tell whether one sentence follows
+ * another. The language and each document depend only on the seed, by counter-based random
  * numbers. */
 #ifndef MINIPOD_RUNTIME_DATA_TEXT_PHRASES_H
 #define MINIPOD_RUNTIME_DATA_TEXT_PHRASES_H

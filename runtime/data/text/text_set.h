@@ -1,4 +1,4 @@
-/* A data set of text: rows of token ids, of lengths of their own, in an HDF5 file.
+/* A data set of text: rows of token ids, of different lengths, in an HDF5 file.
  *
  * A row is a sentence (`data import text`) or a pair of sentences in two languages (`data import
  * pairs`). A field holds an array of ids for each row: the field `tokens` of sentences, the fields
@@ -8,7 +8,7 @@
  *
  *   /<split>/<field>/values    i32 (T)      the ids of all rows, one after the other
  *   /<split>/<field>/offsets   i64 (N + 1)  row i has values offsets[i] .. offsets[i + 1] - 1
- *   /<split>/documents         i64 (D + 1)  document d has rows documents[d] .. documents[d + 1] - 1;
+ *   /<split>/documents         i64 (D + 1)  document d: rows documents[d] .. documents[d + 1] - 1;
  *                                           absent for pairs
  *   /vocabulary                strings (V)  the token of each id
  *   minipod_dataset            integer 2    this and what follows are attributes of the root
@@ -45,8 +45,8 @@ typedef struct pod_text_info {
 POD_MUST pod_status pod_text_set_is(const char *path, bool *out);
 
 /* Opens a file and checks its arrays. Offsets are read into memory; ids, too, if all fit in
- * cache_bytes, else each read goes to the file. alloc NULL: pod_alloc_default. E_IO; E_FORMAT, which
- * names the file and the array, also for a file of images; E_NOMEM. */
+ * cache_bytes, else each read goes to the file. alloc NULL: pod_alloc_default. E_IO; E_FORMAT,
+ * which names the file and the array, also for a file of images; E_NOMEM. */
 POD_MUST pod_status pod_text_set_open(const char *path, int64_t cache_bytes, const pod_alloc *alloc,
                                       pod_text_set **out);
 /* The arrays of a split in memory, as in the layout above. */
@@ -57,8 +57,8 @@ typedef struct pod_text_arrays {
     const int64_t *document; /* (n_documents + 1), or NULL */
 } pod_text_arrays;
 
-/* Makes a set of arrays in memory, which are as a file must be; counts in `info` are computed. All
- * of it lives in the arena, which the set owns if this succeeds. E_NOMEM. */
+/* Creates a set from arrays in memory, which must be valid as those of a file. Computes the counts
+ * of its info. The arrays live in `arena`, which the set owns if this succeeds. E_NOMEM. */
 POD_MUST pod_status pod_text_set_make(const pod_text_info *info,
                                       const pod_text_arrays split[POD_N_SPLITS], pod_arena *arena,
                                       pod_text_set **out);
@@ -67,20 +67,20 @@ const pod_text_info *pod_text_set_info(const pod_text_set *t);
 
 /* The functions below may be called from several threads at once. An index out of range aborts. */
 
-/* The number of ids that a row has in a field (an index into info's), 1 or more. */
+/* Returns the number of ids, at least 1, that a row has in a field (an index into info's). */
 int64_t pod_text_set_length(const pod_text_set *t, pod_split split, int field, int64_t row);
 /* Writes ids first .. first + count - 1 of a row to id. E_FORMAT if the file cannot be read, or has
  * an id that is none of the vocabulary. */
 POD_MUST pod_status pod_text_set_read(const pod_text_set *t, pod_split split, int field,
                                       int64_t row, int64_t first, int64_t count, int32_t id[]);
-/* The same for ids first .. first + count - 1 of all rows of a split, one row after the other; there
- * are info's n_tokens. Fast for long runs if ids are in the file. */
+/* The same for ids first .. first + count - 1 of the rows of a split concatenated, which are
+ * n_tokens in all. Fast for long runs if ids are read from the file. */
 POD_MUST pod_status pod_text_set_read_flat(const pod_text_set *t, pod_split split, int field,
                                            int64_t first, int64_t count, int32_t id[]);
-/* The place of a row's first id among these. */
+/* Returns the index of a row's first id in that concatenation. */
 int64_t pod_text_set_offset(const pod_text_set *t, pod_split split, int field, int64_t row);
-/* (n_documents + 1): the first row of each document, and the number of rows; NULL without
- * documents. Lives as long as the set. */
+/* Returns (n_documents + 1): the first row of each document, then the number of rows; NULL without
+ * documents. The array lives as long as the set. */
 const int64_t *pod_text_set_documents(const pod_text_set *t, pod_split split);
 
 /* Print what `data info` shows: rows, documents, tokens, the share of [UNK], and lengths by

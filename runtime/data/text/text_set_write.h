@@ -9,17 +9,18 @@
 
 typedef struct pod_text_writer pod_text_writer;
 
-/* Of `info` the counts are ignored; it and what it points to are borrowed until the writer ends.
- * E_IO, E_WRITE, E_NOMEM. */
+/* The counts in `info` are ignored. `info` and its texts and vocabulary are borrowed until the
+ * writer ends. E_IO, E_WRITE, E_NOMEM. */
 POD_MUST pod_status pod_text_writer_open(const char *path, const pod_text_info *info,
                                          pod_text_writer **out);
 /* Appends a row to a split: id[f] are the n[f] ids of field f, at least one. E_WRITE, also when a
  * signal came. */
 POD_MUST pod_status pod_text_writer_add(pod_text_writer *w, pod_split split, const int64_t n[],
                                         const int32_t *const id[]);
-/* Ends a document: the rows added to the split since the last end. Nothing without rows. */
+/* Ends a document: the rows added to the split since the last end. Does nothing if there are
+ * none. */
 POD_MUST pod_status pod_text_writer_end_document(pod_text_writer *w, pod_split split);
-/* The number of rows, or of documents, that the split has by now. */
+/* Return the number of rows, or of documents, that the split has so far. */
 int64_t pod_text_writer_rows(const pod_text_writer *w, pod_split split);
 int64_t pod_text_writer_documents(const pod_text_writer *w, pod_split split);
 

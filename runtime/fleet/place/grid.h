@@ -1,5 +1,5 @@
-/* Boxes of free cells on a grid, by sums over boxes (a summed-area table), and the contract between
- * place.c and the files of placements. */
+/* Finds boxes of free cells on a grid with a summed-area table, and defines the interface between
+ * place.c and the placement algorithms (place_<name>.c). */
 #ifndef MINIPOD_RUNTIME_FLEET_PLACE_GRID_H
 #define MINIPOD_RUNTIME_FLEET_PLACE_GRID_H
 
@@ -9,18 +9,19 @@ enum { POD__MAX_BOXES = 64 };
 
 typedef struct pod__grid { /* one pod or cube */
     int extent[POD_TOPOLOGY_DIMS];
-    int span[POD_TOPOLOGY_DIMS]; /* twice the extent where boxes go round the edge */
+    int span[POD_TOPOLOGY_DIMS]; /* twice the extent if boxes may wrap around the edge */
     bool wraps;
-    /* (span z + 1, y + 1, x + 1): taken cells below; those of z, y or x = 0 are 0 from the begin */
+    /* (span z + 1, y + 1, x + 1): number of taken cells at smaller z, y and x; 0 where z, y or x is
+     * 0, which is never written */
     int *sum;
 } pod__grid;
 
-typedef struct pod__spot { /* a box at its place */
+typedef struct pod__spot { /* a box at a position */
     int base[POD_TOPOLOGY_DIMS];
     pod_box box;
 } pod__spot;
 
-size_t pod__grid_sums(const pod_topology *t); /* how many `sum` has room for */
+size_t pod__grid_sums(const pod_topology *t); /* elements of `sum` */
 void pod__grid_load(pod__grid *g, const pod_topology *t, const uint8_t taken[]);
 static inline int *pod__grid_sum(const pod__grid *g, int x, int y, int z)
 {
@@ -28,7 +29,7 @@ static inline int *pod__grid_sum(const pod__grid *g, int x, int y, int z)
                    (size_t)x];
 }
 
-/* Counts the taken cells of a box; its base is within the grid. */
+/* Returns the number of taken cells in a box, whose base is within the grid. */
 static inline int pod__grid_taken(const pod__grid *g, const pod__spot *s)
 {
     const int x = s->base[0], y = s->base[1], z = s->base[2], u = x + s->box.extent[0];
@@ -40,19 +41,20 @@ static inline int pod__grid_taken(const pod__grid *g, const pod__spot *s)
     high = pod__grid_sum(g, 0, y + s->box.extent[1], z);
     return n - (high[u] - high[x] - low[u] + low[x]);
 }
-/* Goes on to the next base of this box, x first, in steps of its sides where `aligned`; false behind
- * the last. A spot begins at base 0. */
+/* Moves the box to its next base, x first; if `aligned`, in steps of its own sides. Returns false
+ * after the last. The first base is 0. */
 bool pod__grid_next(const pod__grid *g, pod__spot *s, bool aligned);
-/* The cells of a box, of pod `at` in the numbering of all. */
+/* Lists the cells of a box, numbered through all pods; `at` is the number of the grid's first
+ * cell. */
 void pod__grid_cells(const pod__grid *g, const pod__spot *s, int at, int cells[]);
 
-typedef struct pod__choice { /* of a placement, over all pods */
+typedef struct pod__choice { /* input and output of a placement algorithm */
     const pod_occupancy *occupancy;
     pod__grid *grid;
-    uint8_t *room; /* a pod's cells, for what-if */
+    uint8_t *room; /* memory for the cells of a pod */
     const pod_box *box;
     int n_boxes, n_cells;
-    /* found: */
+    /* The result. */
     pod__spot spot;
     int pod;
 } pod__choice;
@@ -67,9 +69,10 @@ struct pod_placement {
 #define POD_PLACEMENT(name, about) pod__choose_fn pod__choose_##name;
 #include "runtime/fleet/place/placements.def"
 
-/* The first free spot of these boxes in pod order; `aligned` as above. */
+/* Chooses the first free spot of these boxes, pod by pod; `aligned` as above. False: there is
+ * none. */
 bool pod__choose_free(pod__choice *c, bool aligned);
-/* Loads pod `i`; false if it has too few free cells. */
+/* Loads pod `i` into the grid; false if it has too few free cells. */
 bool pod__choice_load(pod__choice *c, int i);
 
 #endif

@@ -1,8 +1,8 @@
-/* What a pod is to a scheduler: cells (the smallest thing that is allocated and that fails: a host
- * and its chips), and the shapes that a slice may have.
+/* A pod as a scheduler sees it: its cells (a cell is the smallest unit that is allocated and that
+ * fails: a host with its chips), and the shapes that a slice may have.
  *
- *   pool    cells that are all alike: any free ones make a slice
- *   nodes   nodes of some GPUs; a cell is a GPU, and few nodes are better than many
+ *   pool    a slice is any free cells
+ *   nodes   nodes with several GPUs each; a cell is a GPU; a slice uses as few nodes as possible
  *   cubes   TPU v4: cubes of 4x4x4 chips behind optical switches. Any free cubes make a slice of
  *           several; within a cube a slice is a box of hosts
  *   grid    TPU v2 and v3: a torus without switches; a slice is a box of hosts */
@@ -27,14 +27,14 @@ typedef struct pod_topology { /* of one pod; a value */
     pod_topology_kind kind;
     char name[POD_TOPOLOGY_NAME_BYTES]; /* "tpu-v4", "nodes:64x8" */
     int n_cells, chips_per_cell;
-    int n_groups, group_cells;     /* nodes or cubes; a pool and a grid are one */
-    int extent[POD_TOPOLOGY_DIMS]; /* in cells, x first: of a group */
+    int n_groups, group_cells;     /* nodes or cubes; a pool or a grid is one group */
+    int extent[POD_TOPOLOGY_DIMS]; /* of a group in cells, x first */
     int host[POD_TOPOLOGY_DIMS];   /* chips of a cell */
-    bool wraps;                    /* grid: a box may go round the edge */
+    bool wraps;                    /* grid: a box may wrap around the edge */
 } pod_topology;
 
-/* "tpu-v4", "pool:640", "nodes:64x8", "cubes:64", "torus:32x32", "mesh:8x8" (chips, hosts of 2x2).
- * E_INVALID. */
+/* Parses "tpu-v4", "pool:640", "nodes:64x8", "cubes:64", "torus:32x32" or "mesh:8x8"; the last two
+ * give chips, of which 2x2 are a host. E_INVALID. */
 POD_MUST pod_status pod_topology_parse(const char *text, pod_topology *out);
 
 static inline int64_t pod_topology_chips(const pod_topology *t)
@@ -42,7 +42,8 @@ static inline int64_t pod_topology_chips(const pod_topology *t)
     return (int64_t)t->n_cells * t->chips_per_cell;
 }
 
-/* Links that begin at a host: one per chip and dimension of the torus; other pods have none. */
+/* Returns the number of links that count as a host's: one per chip and dimension of the torus or
+ * mesh; 0 in pools and nodes. */
 static inline int pod_topology_host_links(const pod_topology *t)
 {
     const bool is_flat = t->kind == POD_TOPOLOGY_GRID && t->extent[2] == 1;
@@ -50,8 +51,8 @@ static inline int pod_topology_host_links(const pod_topology *t)
     return has_any ? t->chips_per_cell * (is_flat ? 2 : 3) : 0;
 }
 
-/* What a picture shows side by side: the cubes or nodes of a pod, the lines of hosts along x of a
- * grid, or a pool as a whole. */
+/* Returns the cells of one row of a picture: a cube, a node, a line of hosts of a grid along x, or
+ * a whole pool. */
 static inline int pod_topology_row_cells(const pod_topology *t)
 {
     return t->kind == POD_TOPOLOGY_GRID ? t->extent[0] : t->group_cells;
@@ -68,33 +69,34 @@ static inline int pod_box_surface(const pod_box *b)
     return x * y + y * z + z * x;
 }
 
-/* The boxes of so many cells within a group, the least surface first, x long before y and z on a
- * tie; at most `room`. Returns how many there are. */
+/* Lists the boxes of n_cells cells within a group, at most `room` of them, the least surface first;
+ * of equal surfaces those that are long in x come first. Returns their number. */
 int pod_topology_boxes(const pod_topology *t, int n_cells, pod_box box[], int room);
 
-/* The fewest cells that a slice of so many chips can have; 0: a pod has no such slice. */
+/* Returns the fewest cells of a slice with this many chips; 0 if a pod has no such slice. */
 int pod_topology_cells_for(const pod_topology *t, int64_t chips);
 
 enum { POD_SLICE_SHAPE_BYTES = 40 };
 
 typedef struct pod_slice_shape {   /* of a slice, in any orientation */
-    int extent[POD_TOPOLOGY_DIMS]; /* in chips; 0 0 0: not known, or any */
+    int extent[POD_TOPOLOGY_DIMS]; /* in chips; 0 0 0: unknown, or any */
 } pod_slice_shape;
 
-/* The largest extent last, "4x4x8"; without an extent of 1 of pods of two dimensions; "" if it is
- * not known. */
+/* Prints the shape with the largest extent last: "4x4x8"; "4x8" in pods of two dimensions; "" if it
+ * is unknown. Returns `text`. */
 const char *pod_slice_shape_print(const pod_topology *t, const pod_slice_shape *s,
                                   char text[POD_SLICE_SHAPE_BYTES]);
 static inline bool pod_slice_shape_is_known(const pod_slice_shape *s) { return s->extent[0] > 0; }
 
-/* The cells of such a slice; 0: a pod has none. */
+/* Returns the number of cells of a slice of this shape; 0 if a pod has no such slice. */
 int pod_topology_cells_of(const pod_topology *t, const pod_slice_shape *s);
-/* Whether the box, of cells within a group, has this shape. */
+/* Returns whether a box within a group has this shape. */
 bool pod_box_has_shape(const pod_topology *t, const pod_box *b, const pod_slice_shape *s);
-/* The shape of so many cells with the least surface: of a box within a group, or of whole cubes.
- * False: there is none. */
+/* Finds the shape of a slice of n_cells cells with the least surface: a box within a group, or a
+ * box of whole cubes. Returns false if there is none. */
 bool pod_topology_shape_for(const pod_topology *t, int n_cells, pod_slice_shape *out);
-/* The shape of these cells, which are a slice: that of their box; of whole cubes as above. */
+/* Returns the shape of the slice of these cells: that of their box; of several cubes, that of
+ * pod_topology_shape_for. */
 pod_slice_shape pod_topology_shape_of(const pod_topology *t, const int cells[], int n_cells);
 
 #endif

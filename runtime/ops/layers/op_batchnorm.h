@@ -22,8 +22,8 @@ pod_status pod__bn_want_pair(const pod_type *x, const char *name0, const pod_typ
 pod_status pod__bn_want_sums_of_group(const pod_bn_attr *attr, const pod_type *x,
                                       const pod_type *mean, const pod_type *dgamma,
                                       const pod_type *dbeta);
-/* Returns the rows behind the sums that one core holds: `rows` by the number of cores over which
- * in[in] is a summand. */
+/* Returns the number of rows in the sums that one core holds: `rows` divided by the number of cores
+ * over which in[in] is a summand. */
 double pod__bn_own_rows(double rows, const pod_lower_args *args, int in);
 
 /* Part of a run attr: the rows of x, and the fields of pod_norm_types. */
