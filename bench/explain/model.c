@@ -95,7 +95,7 @@ static pod_status print_layers(const pod_planned *r, const layers *l)
         pod_table_note(t, "images %" PRId64 "x%" PRId64 "x%" PRId64 ", %d classes (%s)",
                        r->data.height, r->data.width, r->data.channels, r->data.n_classes,
                        pod_planned_source(r));
-    pod_table_note(t, "multiply-adds of one sample, forward, in products and convolutions");
+    pod_table_note(t, "multiply-adds of one sample, forward, in matmuls and convolutions");
     for (const layer *x = l->at; x < l->at + l->n; x++)
         pod_table_row(t, "%s\t%s\t%s\t%" PRId64 "\t%.0f", x->label, x->ops, x->shape, x->parameters,
                       x->multiply_adds);
