@@ -6,11 +6,18 @@
 #include "collectives/algo/algorithms.h"
 #include "kernels/base/assert.h"
 
-enum { WHOLE, CHUNKS }; /* whether an algorithm takes a chunk */
+enum { WHOLE, CHUNKS };        /* whether an algorithm takes a chunk */
+enum { KEPT, ROUNDED, MOVES }; /* what becomes of a partial sum of bf16 or f16 */
 
 static const pod_coll_algo algos[] = {
-#define POD_COLL_ALGO(coll, name, build, needs, chunks, good_for) \
-    {name, coll, good_for, (chunks), pod__##needs##_why_not, pod__##build##_build},
+#define POD_COLL_ALGO(coll, name, build, needs, chunks, partial, good_for) \
+    {name,                                                                 \
+     coll,                                                                 \
+     good_for,                                                             \
+     (chunks),                                                             \
+     (partial) == ROUNDED,                                                 \
+     pod__##needs##_why_not,                                               \
+     pod__##build##_build},
 #include "collectives/algo/algorithms.def"
 #undef POD_COLL_ALGO
 };

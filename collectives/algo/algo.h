@@ -13,7 +13,10 @@
  *
  * Block i is pod_block(count, size, i) for every algorithm. Any group and any count are allowed,
  * also 0 and fewer elements than ranks; only an alltoall needs a count that is divisible by the
- * size of the group. */
+ * size of the group.
+ *
+ * A sum of bf16 or f16 is rounded only where it is sent or complete; until then it is in
+ * POD_BUF_SUM, unless the table says that the algorithm rounds partial sums (algorithms.def). */
 #ifndef MINIPOD_COLLECTIVES_ALGO_ALGO_H
 #define MINIPOD_COLLECTIVES_ALGO_ALGO_H
 
@@ -66,15 +69,16 @@ typedef struct pod_coll_algo {
     const char *name; /* "torus2d"; unique within its collective */
     pod_coll coll;
     const char *good_for;
-    bool takes_chunk; /* it uses chunk_bytes, at least on some meshes */
+    bool takes_chunk;     /* it uses chunk_bytes, at least on some meshes */
+    bool rounds_partials; /* a rank may round a sum of bf16 or f16 and then add to it */
     /* Returns NULL if the algorithm applies, else a clause with the reason. */
     const char *(*why_not)(const pod_mesh *m, const pod_coll_args *args);
     /* Adds the steps of `rank`. Fails with E_NOMEM, here or in pod_sched_finish. */
     pod_status (*build)(const pod_mesh *m, int rank, const pod_coll_args *args, pod_sched *out);
 } pod_coll_algo;
 
-/* Returns all algorithms. Those of a collective are consecutive, the best for much data first, and
- * the last one always applies. */
+/* Returns all algorithms in the order of algorithms.def: those of a collective are consecutive, the
+ * best for much data first, and the last one always applies. */
 const pod_coll_algo *pod_coll_algos(int *n);
 const pod_coll_algo *pod_coll_find(pod_coll coll, const char *name); /* NULL if there is none */
 

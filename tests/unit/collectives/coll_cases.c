@@ -172,23 +172,12 @@ static int count_needless(const pod_sched *s)
     return n;
 }
 
-/* Where two ways of a ring or along a line, or dimensions, or a rank without a partner meet, one sum is
- * added to another that came rounded. Whatever is not named here must not. */
-static bool may_meet(const trial *t)
+/* Whether a rank may round a sum and then add to it: if the table says so, or in a ring on a line,
+ * where two directions meet. */
+static bool may_round(const trial *t)
 {
-    static const char *const names[] = {"ring2",
-                                        "bruck",
-                                        "torus2d",
-                                        "bucket",
-                                        "hierarchical",
-                                        "rabenseifner",
-                                        "recursive_doubling",
-                                        "recursive_halving",
-                                        "swing",
-                                        "swing_latency"};
-    for (int i = 0; i < N_OF(names); i++)
-        if (strcmp(t->algo->name, names[i]) == 0) return true;
-    return strcmp(t->algo->name, "ring") == 0 && pod__path_of(t->mesh, t->args->group).is_line;
+    return t->algo->rounds_partials ||
+           (strcmp(t->algo->name, "ring") == 0 && pod__path_of(t->mesh, t->args->group).is_line);
 }
 
 /* Turns the bound of a sum in float32, (p - 1) u S / (1 - (p - 1) u), into that of one in bf16. A
@@ -285,9 +274,12 @@ void coll_check(const pod_mesh *m, const pod_coll_algo *algo, const pod_coll_arg
     pod_status status = b.all ? pod_sched_verify(b.all, n_ranks) : POD_E_INVALID;
     if (status == POD_OK) status = pod_sched_run_local(b.all, n_ranks, args->dtype, t.data.buf);
     POD_CHECK(status == POD_OK, "%s: %s", t.what, pod_error_text());
-    for (int r = 0; status == POD_OK && is_bf16 && !may_meet(&t) && r < n_ranks; r++) {
+    for (int r = 0; status == POD_OK && is_bf16 && !may_round(&t) && r < n_ranks; r++) {
         const int n = count_needless(b.all[r]);
-        POD_CHECK(n == 0, "%s: rank %d rounds %d sums that it adds to", t.what, r, n);
+        POD_CHECK(n == 0,
+                  "%s: rank %d rounds %d sums and then adds to them, need 0: keep them in "
+                  "POD_BUF_SUM (pod__sum_receive), or say ROUNDED in algorithms.def",
+                  t.what, r, n);
     }
     if (status == POD_OK) check_values(&t, is_bf16 && rounds_once(b.all, n_ranks));
     if (status == POD_OK && args->coll == POD_ALLREDUCE) check_same_bits(&t);
