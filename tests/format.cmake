@@ -11,5 +11,6 @@ endforeach()
 execute_process(COMMAND ${CLANG_FORMAT} --dry-run -Werror --ferror-limit=1 ${files}
   RESULT_VARIABLE exit)
 if(NOT exit EQUAL 0)
-  message(FATAL_ERROR "to lay them out: git ls-files '*.c' '*.h' | xargs ${CLANG_FORMAT} -i")
+  message(FATAL_ERROR "the files above are not laid out as .clang-format says; to lay them out: "
+    "git ls-files -co --exclude-standard '*.c' '*.h' '*.inc' | xargs ${CLANG_FORMAT} -i")
 endif()

@@ -133,9 +133,9 @@ struct pod_op {
     /* Bit j: input j is first added up over the micro-steps of a step. It remains a summand of the
      * sum over cores. */
     uint32_t of_step;
-    /* The op works element by element on all its values but scalars, and its run attr begins with
-     * the element count, an int64_t. A smaller count and shifted pointers make it process a
-     * range. */
+    /* Only for ops of the update phase, whose variables may be sharded: the op works element by
+     * element on all its values but scalars, and its run attr begins with the element count, an
+     * int64_t. A smaller count and shifted pointers make it process a range. */
     bool by_element;
     /* If the op can run on some of the samples alone: how each value depends on samples, one letter
      * per input, '>', one per output, as in "sw>s+". 's': the first dimension counts samples; 'w':

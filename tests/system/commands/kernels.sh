@@ -85,8 +85,18 @@ for type in bf16 f32; do
     rows $type | awk '$1 == "memcpy" { n++ } END { exit n == 0 }' || fail "$type: no copy: $(cat $type)"
     "$minipod" kernels --shapes vectors.txt "${quick[@]}" --buffers hot --impl ref >$type.ref 2>err || fail "$type: exit $?: $(cat err)"
 done
-[ "$(field f32.ref 2 | wc -w)" = 63 ] || fail "f32: functions $(field f32.ref 2)"
-[ "$(field bf16.ref 2 | wc -w)" = 47 ] || fail "bf16: functions $(field bf16.ref 2)"
+# In float32 that is all functions of these families in --help-all, in bf16 those that take it if no type is given.
+"$minipod" kernels --help-all | sed -n '/^problems: /,/^words: /p' |
+    awk -F '[ |]+' '/^  [a-z]/ { family = $2 } /^   / { for (i = 2; i <= NF; i++) if ($i) print family "." $i }' |
+    grep -E "^($(cut -d ' ' -f 1 vectors.txt | paste -s -d '|'))\." | sort >f32.want
+sed 's/ f32$//' vectors.txt >untyped.txt
+"$minipod" kernels --shapes untyped.txt "${quick[@]}" --buffers hot --impl ref >untyped 2>err || fail "untyped: exit $?: $(cat err)"
+rows untyped | awk '$4 == "bf16" { print $2 }' | sort -u >bf16.want
+for type in f32 bf16; do
+    field $type.ref 2 | xargs -n 1 >got
+    [ -s $type.want ] && cmp -s $type.want got ||
+        fail "$type: want $(wc -l <$type.want) functions, found $(wc -l <got): $(diff $type.want got)"
+done
 
 # A family alone is all of its functions, in float32 those that take nothing else, unless a type was typed.
 "$minipod" kernels "${quick[@]}" --buffers hot reduce 33x17 >family 2>err || fail "reduce: exit $?: $(cat err)"

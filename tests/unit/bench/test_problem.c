@@ -152,6 +152,36 @@ static void files(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(pod_error_text(), "neither a file nor one of all, gemm"));
 }
 
+static const char *const vectors[] = {
+#define POD_VECTOR(family, function, ...) #family "." #function,
+#include "bench/kernels/vector_ops.def"
+};
+enum { N_VECTORS = sizeof vectors / sizeof vectors[0] };
+
+/* families.def and vector_ops.def name the same functions of each family bound by memory. */
+static void functions(void)
+{
+    bool is_in_families[N_VECTORS] = {false};
+    for (int f = 0; f < POD_N_FAMILIES; f++) {
+        const pod_problem_form form = pod_families()[f].form;
+        if (form != POD_FORM_ROWS && form != POD_FORM_ROWS_F32 && form != POD_FORM_WINDOWS)
+            continue;
+        for (int k = 0; k < pod_family_n_functions((pod_family_id)f); k++) {
+            const pod_problem p = {.family = (pod_family_id)f, .function = k};
+            char op[64];
+            int i = 0;
+            pod_problem_print_op(&p, op, sizeof op);
+            while (i < N_VECTORS && strcmp(vectors[i], op) != 0) i++;
+            if (i < N_VECTORS) is_in_families[i] = true;
+            POD_CHECK(i < N_VECTORS,
+                      "%s is in families.def: want a line in vector_ops.def, found none", op);
+        }
+    }
+    for (int i = 0; i < N_VECTORS; i++)
+        POD_CHECK(is_in_families[i],
+                  "%s is in vector_ops.def: want its name in families.def, found none", vectors[i]);
+}
+
 /* Every set can be read, and all of them together are all of their problems. */
 static void sets(void)
 {
@@ -165,4 +195,5 @@ static void sets(void)
 }
 
 POD_TEST_SUITE("bench.problem", {"product", product}, {"convolution", convolution}, {"work", work},
-               {"printed", printed}, {"refused", refused}, {"files", files}, {"sets", sets});
+               {"printed", printed}, {"refused", refused}, {"files", files},
+               {"functions", functions}, {"sets", sets});

@@ -18,7 +18,9 @@ typedef struct op_case {
     /* An element of y comes of y_terms terms whose sizes add up to y_reach at most, when inputs are
      * in [-1, 1) and a step more; an element of a gradient likewise, of d_terms and d_reach. */
     int y_terms, d_terms;
-    bool apart; /* inputs are k + 1/2 for distinct whole k; step stays below 1/2 */
+    /* Inputs are k + 1/2 for distinct whole k, so that no input crosses 0, or the other inputs of a
+     * window, within a step < 1/2. */
+    bool apart;
     double y_reach, d_reach;
     double step; /* of the finite difference */
 } op_case;
