@@ -80,7 +80,7 @@ static bool try_size(pod__fleet *f, int job, int size)
     if ((double)length_after(f, job, size) > WORTH * (double)left) return false;
     pod_occupancy_copy(&f->trial, &f->occupancy);
     for (int i = 0; i < j->n_held; i++) pod_occupancy_set(&f->trial, j->cell[i], false);
-    if (!pod_has_room(&f->trial, n_cells) ||
+    if (!pod_has_room(&f->trial, n_cells) || !pod__leaves_spare_beside(f, n_cells, &f->trial) ||
         !pod_placer_find(f->placer, &f->trial, (pod_slice){.n_cells = n_cells}, NULL, f->cells))
         return false;
     pod__fleet_leave(f, job);

@@ -209,8 +209,10 @@ bool pod__schedule_fits(pod__fleet *f, int job);
  * did. */
 bool pod__make_room(pod__fleet *f, int job);
 
-/* Returns whether policy.spare_chips are free once the job has started on this occupancy, or need
- * not be, because it starts again. */
+/* Returns whether policy.spare_chips are free once n_cells more are taken of this occupancy. */
+bool pod__leaves_spare_beside(const pod__fleet *f, int n_cells, const pod_occupancy *o);
+
+/* Returns the same for the start of a job; true if the job starts again. */
 bool pod__leaves_spare(const pod__fleet *f, int job, const pod_occupancy *o);
 int pod__count_free(const pod_occupancy *o); /* cells of all pods */
 

@@ -16,11 +16,15 @@ int pod__count_free(const pod_occupancy *o)
     return n;
 }
 
-bool pod__leaves_spare(const pod__fleet *f, int job, const pod_occupancy *o)
+bool pod__leaves_spare_beside(const pod__fleet *f, int n_cells, const pod_occupancy *o)
 {
     const int64_t spare = f->plan->policy.spare_chips;
-    return spare == 0 || f->outcome[job].n_starts > 0 ||
-           pod__fleet_chips_of(f, pod__count_free(o) - f->job[job].n_cells) >= spare;
+    return spare == 0 || pod__fleet_chips_of(f, pod__count_free(o) - n_cells) >= spare;
+}
+
+bool pod__leaves_spare(const pod__fleet *f, int job, const pod_occupancy *o)
+{
+    return f->outcome[job].n_starts > 0 || pod__leaves_spare_beside(f, f->job[job].n_cells, o);
 }
 
 bool pod__schedule_fits(pod__fleet *f, int job)

@@ -217,6 +217,13 @@ static void elastic_jobs(void)
     CU_ASSERT_EQUAL(r.outcome[1].n_resizes, 2);
     CU_ASSERT_EQUAL(chip_s(r.ledger.span[POD_JOB_STEP]), 8 * 100 + 2 * 50 + 4 * 35);
     CU_ASSERT_EQUAL(chip_s(r.outcome[1].missed[POD_JOB_STEP]), 2 * 50);
+    p.request++; /* alone; its whole slice would leave six chips free */
+    p.n_requests = 1;
+    p.policy.spare_chips = 8;
+    r = simulate(&p);
+    CU_ASSERT_EQUAL(r.outcome[0].first_start, S(50));
+    CU_ASSERT_EQUAL(r.outcome[0].end, S(50 + 120));
+    CU_ASSERT_EQUAL(r.outcome[0].n_resizes, 1);
     end();
 }
 
