@@ -63,7 +63,10 @@ def check_result(path):
 
 
 def samples_to_train(args):
+    """How many samples a text has depends on their length: train refuses a batch beyond them."""
     code, output = call([args.minipod, "data", "info", args.data])
+    if code == 0 and re.search(r"^kind +text$", output, re.MULTILINE):
+        return math.inf
     found = re.search(r"^train +([0-9]+)$", output, re.MULTILINE)
     if code != 0 or not found:
         raise BadInput(f"argument --data: {output.strip()}")
@@ -72,6 +75,8 @@ def samples_to_train(args):
 
 def check_length(args, run, n_train):
     """As pod_setup_schedule."""
+    if n_train == math.inf:
+        return
     if run.batch > n_train:
         raise BadInput(f"argument --batches: {run.batch} is more than the {n_train} training "
                        f"samples of {args.data}")

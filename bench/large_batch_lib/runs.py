@@ -63,7 +63,7 @@ def most_samples(minipod, model, data, mesh, ranks, optimizer, memory):
     """What a core can take at once of a batch."""
     code, output = call([minipod, "explain", "memory", "--model", model, "--data", data, "--mesh",
                          mesh, "--batch", str(ranks), "--optimizer", optimizer, "--memory",
-                         f"{math.ceil(memory * 2**20)}K"])
+                         f"{math.ceil(memory * 2**20)}K", *MODELS[model]["shape"].split()])
     fits = re.search(r"^largest batch in .* \(([0-9]+) a core\)", output, re.MULTILINE)
     if code != 0 or not fits:
         raise BadInput(f"{model} on {data} within {memory:.3g} GiB a core: {output.strip()}")
@@ -76,15 +76,17 @@ def micro_steps(args, run):
     share = run.batch // args.ranks
     most = min(most_samples(args.minipod, run.model, args.data, run.mesh, args.ranks, optimizer,
                             args.memory) for optimizer in MODELS[run.model]["optimizers"])
+    most = min(most, MODELS[run.model]["most"])
     return next(n for n in range(1, share + 1) if share % n == 0 and share // n <= most)
 
 
 def row_of(args, run, accumulate, record):
-    first = next((e for e in record["evaluations"] if e["accuracy"] >= args.target), None)
+    metric = record["metric"]
+    first = next((e for e in record["evaluations"] if e[metric] >= args.target), None)
     is_whole = record["attempts"] == 1  # else its clock has run on between them
     values = run.key() + (
         accumulate, "diverged" if record["status"] == "E_NUMERIC" else "finished",
-        record["best_eval_accuracy"], record["epochs_to_peak"], args.target,
+        record[f"best_eval_{metric}"], record["epochs_to_peak"], args.target,
         first and first["epochs"], first["time_s"] if first and is_whole else None,
         record["time_to_peak_s"] if is_whole else None,
         record["samples_per_s"], record["clock"], record["git"],

@@ -54,6 +54,15 @@ grep -q '^resnet20,glyphs:8x8x1:64+16,2,2,32,sgd,[0-9a-f]*,0.025,1,2,,2,1,finish
     fail "rows: $(cat s.csv)"
 cp s.csv whole.csv
 
+# BERT: micro-steps of 64 sequences and its own metric.
+study --data phrases:50:400+40 --models bert-tiny --batches 256 --seeds 1 --epochs 1 --mesh 2 --target 0.001
+[ "$code" -eq 0 ] || fail "BERT: exit $code: $(cat err)"
+for optimizer in adamw lamb; do
+    grep -q "^bert-tiny,phrases:50:400+40,2,2,256,$optimizer,[0-9a-f]*,.*,1,2,finished,0\.[0-9]*,1,0.001,1," s.csv ||
+        fail "BERT: no row of $optimizer: $(cat s.csv)"
+done
+cp whole.csv s.csv
+
 study "${tiny[@]}"
 [ "$code" -eq 0 ] && cmp -s s.csv whole.csv || fail "again: exit $code: $(cat err)"
 grep -q '^# 0 runs to do, 8 are in s.csv$' out || fail "again: $(cat out)"
