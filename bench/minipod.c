@@ -189,8 +189,8 @@ static void print_full_help(const pod_command *c)
     print_usage(c);
     printf("\nAn option may also stand in a --conf file, as `name = value`, or in the environment "
            "under\n"
-           "the name shown. The command line overrides the environment, and the environment the "
-           "file.\n"
+           "the name shown. The command line overrides the environment, and the environment "
+           "overrides the file.\n"
            "Sizes take the suffixes K, M and G (binary).\n");
     pod_config_help_all(&c->form, stdout);
     if (c->form.bit == POD_CMD_COLL) print_algorithms();

@@ -69,7 +69,7 @@ void pod_fleet_help(FILE *to)
         "pod\n"
         "  ideal_s           time of a step at the peak, for program goodput (optional, as those "
         "below)\n"
-        "  machine           the pods that it goes to; default: the first with room for it\n"
+        "  machine           the pods that it goes to; default: the first of --pods large enough\n"
         "  priority          a whole number, 0; higher is first\n"
         "  estimate_s        estimate of its training time by its owner; default: exact\n"
         "  checkpoint_bytes  default: that of the simulated model, or --job bytes=\n"

@@ -217,8 +217,8 @@ bool pod_launch_is_left_by(const char *name, uint32_t family);
 
 /* Reads the family from the text of a session's contact.txt; returns false if it has none. */
 bool pod_launch_family_of(const char *contact, uint32_t *family);
-/* Reads it from the name of a session's folder of Open MPI 5; returns false if the folder is not
- * that of this process of this user. */
+/* Computes the family of the process `mpirun` from the name of a session's folder of Open MPI 5;
+ * returns false if the name is not that of a folder of this process and user. */
 bool pod_launch_family_of_session(const char *folder, pid_t mpirun, uid_t user, uint32_t *family);
 
 #endif

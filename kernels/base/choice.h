@@ -7,7 +7,7 @@
  *      if none is named, of those that are not `slow` for the call, the one with the highest rate
  *      for the call's kind.
  *   3. Among kernels with equal rates or without a rate, the first in the table. The reference is
- *      chosen only if no other kernel applies.
+ *      chosen only if it is named, or if every other kernel refuses the call or is slow for it.
  *
  * The kind of a call is a text "family.type.what" such as "gemm.bf16.large", for which rates are
  * measured; each family of kernels defines its kinds. */

@@ -77,7 +77,8 @@ typedef struct pod_checkpoint_info { /* texts: NULL is written as "" */
     uint64_t seed;
     int64_t step, batch;
     int64_t steps_per_epoch;
-    int64_t ahead; /* for writing: position in the data in steps of this batch, minus `step` */
+    int64_t ahead; /* for writing: the position in the data, in steps of this batch, minus `step`;
+                      0 unless the batch size changed at a resume */
     double epochs; /* as read: the position in the data, in [0, 2^40), NaN if unknown */
     const char *mesh, *settings, *picks;
     pod_dataset_info set; /* the training set as the network sees it: image size, mean, std,

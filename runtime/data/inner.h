@@ -5,7 +5,7 @@
 #include "runtime/data/dataset.h"
 #include "runtime/h5/h5.h"
 
-/* Opens the data set in an HDF5 file (layout in dataset.h). */
+/* Opens a data set of images in an HDF5 file (layout in dataset.h). E_FORMAT if it holds text. */
 POD_MUST pod_status pod__dataset_open_h5(const char *path, const pod_dataset_options *options,
                                          pod_dataset **out);
 

@@ -1,6 +1,6 @@
-/* Writes goodput.json during training: rank 0 rewrites it from the step loop, at most once a
- * second, so that a reader always finds a complete file that is about a second old (older during an
- * evaluation).
+/* Writes goodput.json during training. Rank 0 replaces the file after a step, at most once a
+ * second, by a rename, so a reader always finds a complete file. It is about a second old, or as
+ * old as a step or an evaluation takes.
  *
  * It describes rank 0 alone, over all attempts. Productive are the steps that a checkpoint has.
  * Steps that none has yet are in that category too, and also in unsaved_time_s. Keys in addition to

@@ -21,8 +21,8 @@ POD_MUST pod_status pod__rewrite_start(pod_arena *a, const pod_graph *from, pod_
 
 /* Copies node `index` of `from` with the mapped inputs and the same types, and maps its outputs. */
 POD_MUST pod_status pod__rewrite_node(pod_rewrite *w, int32_t index);
-/* The same in another phase. Outputs that were mapped before are mapped to the new ones, which
- * later nodes then read. */
+/* The same in another phase. If the node was copied before, its outputs are mapped to those of the
+ * new copy, which nodes that are copied later then read. */
 POD_MUST pod_status pod__rewrite_node_in(pod_rewrite *w, int32_t index, pod_phase phase);
 
 /* Appends a node with the op, label, attribute, phase and numbers of inputs and outputs of `n`,

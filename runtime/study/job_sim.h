@@ -32,10 +32,11 @@ typedef struct pod_job_sim_plan {
     pod_stamp watchdog; /* until a hang is detected */
     pod_stamp limit;    /* a job that has not ended by then is given up */
 
-    /* Faults to inject in addition (config/fault.h), each once: kill, hang and nan when their step
-     * begins; a kill with `write` after training has stopped for the save of its step; diskfull and
-     * corrupt-checkpoint make the checkpoint of their step unusable. In steps of a slow fault all
-     * nodes wait for the slow one. Borrowed. */
+    /* Faults to inject in addition to the failures of nodes (config/fault.h). Each but slow happens
+     * once at most. kill, hang and nan happen at the beginning of their step. A kill with `write`
+     * happens in the save of its step, at the end of the time in which training stands still, so
+     * that this checkpoint is not complete. diskfull and corrupt-checkpoint make the checkpoint of
+     * their step unusable. In the steps of a slow fault all nodes wait for the slow one. Borrowed. */
     const pod_fault *fault;
     int n_faults;
 } pod_job_sim_plan;

@@ -97,9 +97,11 @@ typedef struct pod_schedule {
  * set, or if the run has no steps. */
 POD_MUST pod_status pod_setup_schedule(pod_setup *s, int64_t n_train, pod_schedule *out);
 
-/* Adjusts a schedule to a run that resumes after first_step steps of any batch size, in which it
- * saw `epochs` epochs of data: lengths in epochs count from that position, to the nearest step. NaN
- * means that it is unknown; then those steps count as steps of this batch. */
+/* Adjusts a schedule to a run that resumes after first_step steps, of any batch size, which read
+ * `epochs` epochs of data. Lengths in epochs are totals from the start of the data: a run of 10
+ * epochs that resumes after 4 trains 6 more. `epochs` is rounded to whole steps of this batch. NaN
+ * means that it is unknown; then the first_step steps count as steps of this batch. A length in
+ * steps does not change. */
 void pod_setup_go_on(pod_setup *s, int64_t first_step, double epochs, pod_schedule *schedule);
 
 /* Returns whether eval_every is exactly the interval that --eval-every asks for, which may not be a

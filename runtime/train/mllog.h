@@ -14,8 +14,8 @@
  * Order of a run, epochs counted from 1: pod_mllog_submission, init_start, seed, global_batch_size,
  * hyper-parameters, init_stop, run_start, train_samples and eval_samples (which are unknown before
  * run_start, because no data are read earlier), then for each epoch epoch_start, epoch_stop,
- * eval_start, eval_stop, eval_accuracy (a fraction), each with `epoch_num`, at last run_stop with
- * `status` "success" if the target was reached, else "aborted". */
+ * eval_start, eval_stop, eval_accuracy (the metric of --target, BLEU divided by 100), each with
+ * `epoch_num`, at last run_stop with `status` "success" if the target was reached, else "aborted". */
 #ifndef MINIPOD_RUNTIME_TRAIN_MLLOG_H
 #define MINIPOD_RUNTIME_TRAIN_MLLOG_H
 

@@ -83,7 +83,7 @@ typedef struct pod__sim_plan { /* of collectives that differ at most in their co
     struct pod__sim_member {
         int32_t place, core;
     } * sync_member;
-    int32_t n_most_known; /* most steps whose times can become known at one event */
+    int32_t n_most_known; /* the largest number of steps whose times become known at one event */
     int64_t n_rerouted;   /* messages of all cores whose routes have a failed link */
     int64_t n_messages;   /* sum over one rank of each class */
     double message_bytes;

@@ -63,7 +63,8 @@ typedef struct pod__point_square {
 void pod__point_begin(void); /* configures the tiles */
 void pod__point_multiply(const pod__point_square *q, pod__point_ahead *ahead,
                          const pod__point_epilogue *epilogue);
-void pod__point_end(float *last); /* writes the last square to `last`, and releases the tiles */
+/* Copies the square that is still in the tiles to `last`, and releases the tiles. */
+void pod__point_end(float *last);
 void pod__point_store(const pod__point_epilogue *x);
 
 /* A panel that is packed while the previous panel is multiplied, a few lines of 64 bytes after each

@@ -20,7 +20,7 @@ typedef struct pod_image_view {
 /* Returns the form of batches of images of this size. */
 pod_form pod_image_form(int64_t height, int64_t width, int64_t channels);
 
-/* Draws from a split of the data set, which is borrowed. E_NOMEM. */
+/* Makes the samples of a split of the data set, which is borrowed. E_NOMEM. */
 POD_MUST pod_status pod_image_samples(const pod_dataset *d, pod_split split,
                                       const pod_image_view *view, pod_arena *a, pod_samples *out);
 

@@ -45,8 +45,8 @@ typedef struct pod_masked_pairs {
 
 pod_form pod_masked_pairs_form(const pod_masked_pairs *m);
 
-/* Draws from a split with documents, which is borrowed. E_INVALID, naming the text, if it has
- * other than one field, no documents, or fewer than two of them; E_NOMEM. */
+/* Makes the samples of a split with documents; the text is borrowed. E_INVALID, naming the text, if
+ * it has other than one field, no documents, or fewer than two of them; E_NOMEM. */
 POD_MUST pod_status pod_masked_pairs_open(const pod_text_set *t, pod_split split,
                                           const pod_masked_pairs *m, pod_arena *a,
                                           pod_samples *out);

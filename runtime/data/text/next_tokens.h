@@ -27,8 +27,8 @@ enum { POD_NEXT_IDS, POD_NEXT_LENGTHS, POD_NEXT_ANSWERS, POD_NEXT_WEIGHTS };
 
 pod_form pod_next_tokens_form(int64_t seq_len);
 
-/* Draws from a split with documents, which is borrowed. E_INVALID, naming the text, if it has other
- * than one field, or no documents, or none in this split; E_NOMEM. */
+/* Makes the samples of a split with documents; the text is borrowed. E_INVALID, naming the text, if
+ * it has other than one field, or no documents, or none in this split; E_NOMEM. */
 POD_MUST pod_status pod_next_tokens_open(const pod_text_set *t, pod_split split, int64_t seq_len,
                                          pod_arena *a, pod_samples *out);
 

@@ -43,9 +43,9 @@ enum {
 
 pod_form pod_sentence_pairs_form(int64_t seq_len, int64_t n_parts);
 
-/* Draws from a split of pairs, which is borrowed. Samples of the test split have the numbers of
- * their rows. E_INVALID, naming the text, if it has no fields "source" and "target", no pair in
- * this split, or for training none that fits; E_NOMEM. */
+/* Makes the samples of a split of pairs; the text is borrowed. They are the same in every epoch.
+ * Sample i of the test split is row i. E_INVALID, naming the text, if it has no fields "source"
+ * and "target", no pair in this split, or for training none that fits; E_NOMEM. */
 POD_MUST pod_status pod_sentence_pairs_open(const pod_text_set *t, pod_split split, int64_t seq_len,
                                             int64_t n_parts, pod_arena *a, pod_samples *out);
 
