@@ -1,5 +1,6 @@
 /* Attention and its gradients: kernels/attention, and sampled elements of their outputs by definition,
- * with the errors that float32 can have made (the formulas of kernels/attention/attention.h). */
+ * with the errors that float32 can have made, and bf16 where a set rounds to it (the formulas of
+ * kernels/attention/attention.h). */
 #include <math.h>
 
 #include "bench/kernels/kernels.h"
@@ -13,6 +14,7 @@ typedef struct attention {
     pod_attention_shape s;
     pod_operand q, k, v, d_o, o, lse, dq, dk, dv;
     const int32_t *draws;
+    double rounding; /* pod_attention_rounding of the set that is checked */
 } attention;
 
 typedef struct call {
@@ -115,7 +117,7 @@ static pod_dot element_of_o(const pod_race *r, const int64_t at[])
         const double v = pod_operand_value(&x.a->v, at_token(&x, j, at[3]));
         pod_dot_add(&o, p * gate(&x, i, j), v);
         off += 2 * u * (max - s) + 8 * u;
-        o.slack += off * p * gate(&x, i, j) * fabs(v);
+        o.slack += (off + x.a->rounding) * p * gate(&x, i, j) * fabs(v);
         sum_off += off * p;
     }
     o.slack += fabs(o.value) * (sum_off + (double)(seen + 8) * u);
@@ -143,9 +145,10 @@ static slope slope_of(const head *x, int64_t i, int64_t j)
                    .p_off = off * p * g};
 }
 
-static void add(pod_dot *sum, double value, double off, double by)
+static void add(const head *x, pod_dot *sum, double value, double off, double by)
 {
     pod_dot_add(sum, value, by);
+    off += x->a->rounding * (fabs(value) + off);
     sum->slack += (off + 6 * u * fabs(value)) * fabs(by);
 }
 
@@ -156,7 +159,7 @@ static pod_dot element_of_dq(const pod_race *r, const int64_t at[])
     pod_dot dq = {0};
     for (int64_t j = 0; j < seen_by(s, at[1]); j++) {
         const slope of = slope_of(&x, at[1], j);
-        add(&dq, of.ds, of.ds_off,
+        add(&x, &dq, of.ds, of.ds_off,
             (double)s->scale * pod_operand_value(&x.a->k, at_token(&x, j, at[3])));
     }
     return dq;
@@ -171,9 +174,9 @@ static pod_dot element_of_key(const pod_race *r, const int64_t at[], bool is_dv)
         const slope of = slope_of(&x, i, at[1]);
         const int64_t query = at_token(&x, i, at[3]);
         if (is_dv)
-            add(&sum, of.p, of.p_off, pod_operand_value(&x.a->d_o, query));
+            add(&x, &sum, of.p, of.p_off, pod_operand_value(&x.a->d_o, query));
         else
-            add(&sum, of.ds, of.ds_off, (double)s->scale * pod_operand_value(&x.a->q, query));
+            add(&x, &sum, of.ds, of.ds_off, (double)s->scale * pod_operand_value(&x.a->q, query));
     }
     return sum;
 }
@@ -191,7 +194,8 @@ static pod_dot element_of_dv(const pod_race *r, const int64_t at[])
 /* Of all outputs; set 0 of the inputs does not change. */
 static double err(const pod_race *r, const pod_contender *c)
 {
-    const attention *a = r->operands;
+    attention *a = r->operands;
+    const call *x = c->call;
     const int64_t dim[] = {a->s.n, a->s.sq, a->s.heads, a->s.d};
     const struct {
         const pod_operand *out;
@@ -203,6 +207,7 @@ static double err(const pod_race *r, const pod_contender *c)
     const int first = r->problem.function == FORWARD ? 0 : 1;
     const int end = r->problem.function == FORWARD ? 1 : 4;
     double worst = 0;
+    a->rounding = pod_attention_rounding(x->set, a->s.t);
     for (int i = first; i < end; i++) pod_operand_spoil(all[i].out);
     c->run(c, 0);
     for (int i = first; i < end; i++)

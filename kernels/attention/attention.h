@@ -34,7 +34,12 @@
  * The reference computes in double and rounds its results once. The other sets compute in float32,
  * whatever t is. They sum over D, and over keys or queries in blocks of at most
  * POD_ATTENTION_CHAIN; the exponential is that of simd/avx512.h. They store no matrix
- * (Sq, Sk). Their results depend neither on addresses nor on N. Inputs are finite. */
+ * (Sq, Sk). Their results depend neither on addresses nor on N. Inputs are finite.
+ *
+ * With AVX512_BF16 and t = POD_BF16, matmuls multiply bf16 and sum in float32. Two operands are not
+ * bf16 already, p g and ds. They are rounded to bf16 when all else is computed, which adds a
+ * relative error of up to 2^-8 to each number of them; lse has none of it. Subnormals are taken for
+ * zero, in operands and in sums. */
 #ifndef MINIPOD_KERNELS_ATTENTION_ATTENTION_H
 #define MINIPOD_KERNELS_ATTENTION_ATTENTION_H
 
@@ -76,7 +81,14 @@ typedef struct pod_attention_kernels {
     void (*backward)(const pod_attention_shape *shape, const pod_attention_inputs *in,
                      const void *o, const float *lse, const void *d_o, void *dq, void *dk, void *dv,
                      void *scratch);
+    bool rounds; /* p g and ds to bf16, if t is POD_BF16 */
 } pod_attention_kernels;
+
+/* Returns the relative error of rounding p g and ds before they are multiplied: 2^-8 or 0. */
+static inline double pod_attention_rounding(const pod_attention_kernels *set, pod_dtype t)
+{
+    return set->rounds && t == POD_BF16 ? 0x1p-8 : 0;
+}
 
 /* Return all sets (kernels/base/sets.h), best first, the reference last, then NULL; and the first
  * set that a CPU with these features can run. */

@@ -151,7 +151,7 @@ static void attention_backward(const pod_attention_shape *s, const pod_attention
         }
 }
 
-const pod_attention_kernels pod__attention_kernels_ref = {"ref", 0, attention_scratch_bytes,
-                                                          attention_forward, attention_backward};
+const pod_attention_kernels pod__attention_kernels_ref = {
+    "ref", 0, attention_scratch_bytes, attention_forward, attention_backward, false};
 
-POD_SETS(attention_kernels)
+POD_SETS_BF16(attention_kernels)

@@ -1,18 +1,39 @@
-/* Attention in float32 vectors, compiled once for each instruction set.
+/* Attention in vectors, compiled once for each instruction set.
  *
- * A head's tokens are converted to float32 in the cache: as rows (token, LD), where LD is D with a few
- * zeros behind, and, where they are the right operand of scores, as panels (D, PANEL) of PANEL tokens.
+ * A head's tokens are copied to the cache as operands of small matmuls (attention_tiles.h), in
+ * float32 or, if the tensors are bf16 and the CPU has AVX512_BF16, in pairs of bf16. Sizes are
+ * counted in elements of 32 bits: a float32, or two bf16 that are neighbours along the dimension
+ * that is summed over. D2 and S2 are D and a number of tokens S in elements; for pairs these are
+ * halves, rounded up, and 0 is the partner of a number that has none.
  *
- *   forward    for blocks of ROWS queries             k in panels and v in rows, of a whole head
- *                for blocks of FORWARD_KEYS keys:      scores, probabilities, o += p v
+ *   rows     (S, LD2)          left operand of a sum over D
+ *   panels   (D2, PANEL)       right operand of a sum over D: PANEL tokens side by side
+ *   stacks   (S2, LD)          right operand of a sum over tokens
  *
- *   backward   for blocks of BACKWARD_KEYS keys        q and do in rows, of a whole head; k and v of the
- *                                                      block in panels, k in rows
- *                for blocks of ROWS queries:           p and ds, dv += p^T do, dk += ds^T q, dq += ds k
+ * LD and LD2 are D and D2 with a few zeros behind. Rows and stacks of float32 are the same.
+ *
+ *   forward    for blocks of ROWS queries            k in panels and v in stacks, of a whole head
+ *                for blocks of FORWARD_KEYS keys:     scores, probabilities, o += p v
+ *
+ *   backward   for blocks of BACKWARD_KEYS keys       q and do in rows and stacks, of a whole head;
+ *                                                     of the block k and v in panels, k in stacks
+ *                for blocks of ROWS queries:          p and ds; dv += p^T do, dk += ds^T q,
+ *                                                     dq += ds k
  *
  * The maximum and the sum of a row's exponentials are corrected from one block of keys to the next
  * (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018). Blocks of scores are
- * (ROWS, SCORES_LD); their columns are keys. Keys that a query does not see have p = ds = 0. */
+ * (ROWS, SCORES_LD); their columns are keys. Keys that a query does not see have p = ds = 0.
+ *
+ * Scores are float32. The left operands that are made of them take their memory. As pairs these are
+ * rounded to bf16:
+ *
+ *   forward    p g   in pairs of keys
+ *   backward   p g   in pairs of queries, in every other row
+ *              ds    the same for dk; in pairs of keys, from column DS_ROWS on, for dq
+ *
+ * The sum of a row's exponentials, and with it lse, is of float32 before they are rounded. So o is
+ * off by 2^-8 sum_j p g |v| at most. Divided by the sum of rounded exponentials it could be off by
+ * twice as much. */
 #include <math.h>
 #include <string.h>
 
@@ -26,46 +47,52 @@ enum {
     ROWS = 64,
     FORWARD_KEYS = POD_ATTENTION_CHAIN,
     BACKWARD_KEYS = 128,
-    LINE = 16, /* floats of a cache line */
+    LINE = 16, /* elements of a cache line */
     LINE_BYTES = 64,
-    SCORES_LD = FORWARD_KEYS + LINE
+    SCORES_LD = FORWARD_KEYS + LINE,
+    DS_ROWS = BACKWARD_KEYS
 };
 
 /* Rows of an odd number of cache lines, so that few of them share a set of the cache. */
-static int64_t row_floats(int64_t d) { return (pod_round_up(d, PANEL) / LINE | 1) * LINE; }
+static int64_t row_elements(int64_t d) { return (pod_round_up(d, PANEL) / LINE | 1) * LINE; }
 
-static int64_t panels_floats(int64_t tokens, int64_t d) { return pod_round_up(tokens, PANEL) * d; }
+static int64_t panels_elements(int64_t tokens, int64_t d)
+{
+    return pod_round_up(tokens, PANEL) * d;
+}
 
-/* The scratch, and the floats of it that are in use; base is NULL while they are only counted. */
+/* The scratch, and the elements of it that are in use; base is NULL while they are only counted. */
 typedef struct memory {
     float *base;
     int64_t used;
 } memory;
 
-static float *take(memory *m, int64_t floats)
+static float *take(memory *m, int64_t elements)
 {
     float *at = m->base ? m->base + m->used : NULL;
-    m->used += pod_round_up(floats, LINE);
+    m->used += pod_round_up(elements, LINE);
     return at;
 }
 
 typedef struct room {
-    float *k_panels, *v_panels, *k_rows, *v_rows;
-    float *q, *d_o;         /* rows of a block of queries; in backward of all */
-    float *score, *d_score; /* its scores, then p; and ds: (ROWS, SCORES_LD) */
+    float *k_panels, *v_panels, *k_stacks, *v_stacks;
+    float *q_rows, *d_o_rows; /* of a block of queries; in backward of all */
+    float *q_stacks, *d_o_stacks;
+    float *score, *d_score; /* scores of a block of queries, then p; and ds: (ROWS, SCORES_LD) */
     float *out;             /* o of a block of queries; dq of all: (.., LD) */
     float *dk, *dv;         /* of a block of keys: (BACKWARD_KEYS, LD) */
     float *max, *sum;       /* of a block of queries */
     float *delta;           /* of all queries */
-    float *gate;            /* of a row of scores */
+    float *gate;            /* of a row of scores; in backward of two */
 } room;
 
 static room forward_room(const pod_attention_shape *s, memory *m)
 {
-    const int64_t ld = row_floats(s->d);
-    room r = {.k_panels = take(m, panels_floats(s->sk, s->d))};
-    r.v_rows = take(m, s->sk * ld);
-    r.q = take(m, ROWS * ld);
+    const pod_dtype type = operand_type(s->t);
+    const int64_t d2 = elements_of(type, s->d), ld = row_elements(s->d);
+    room r = {.k_panels = take(m, panels_elements(s->sk, d2))};
+    r.v_stacks = take(m, elements_of(type, s->sk) * ld);
+    r.q_rows = take(m, ROWS * row_elements(d2));
     r.score = take(m, ROWS * SCORES_LD);
     r.out = take(m, ROWS * ld);
     r.max = take(m, ROWS);
@@ -76,19 +103,23 @@ static room forward_room(const pod_attention_shape *s, memory *m)
 
 static room backward_room(const pod_attention_shape *s, memory *m)
 {
-    const int64_t ld = row_floats(s->d);
-    room r = {.k_panels = take(m, panels_floats(BACKWARD_KEYS, s->d))};
-    r.v_panels = take(m, panels_floats(BACKWARD_KEYS, s->d));
-    r.k_rows = take(m, BACKWARD_KEYS * ld);
-    r.q = take(m, s->sq * ld);
-    r.d_o = take(m, s->sq * ld);
+    const pod_dtype type = operand_type(s->t);
+    const int64_t d2 = elements_of(type, s->d), ld = row_elements(s->d), ld2 = row_elements(d2);
+    const bool in_pairs = type == POD_BF16;
+    room r = {.k_panels = take(m, panels_elements(BACKWARD_KEYS, d2))};
+    r.v_panels = take(m, panels_elements(BACKWARD_KEYS, d2));
+    r.k_stacks = take(m, elements_of(type, BACKWARD_KEYS) * ld);
+    r.q_rows = take(m, s->sq * ld2);
+    r.d_o_rows = take(m, s->sq * ld2);
+    r.q_stacks = in_pairs ? take(m, elements_of(type, s->sq) * ld) : r.q_rows;
+    r.d_o_stacks = in_pairs ? take(m, elements_of(type, s->sq) * ld) : r.d_o_rows;
     r.score = take(m, ROWS * SCORES_LD);
     r.d_score = take(m, ROWS * SCORES_LD);
     r.out = take(m, s->sq * ld);
     r.dk = take(m, BACKWARD_KEYS * ld);
     r.dv = take(m, BACKWARD_KEYS * ld);
     r.delta = take(m, s->sq);
-    r.gate = take(m, BACKWARD_KEYS);
+    r.gate = take(m, 2 * BACKWARD_KEYS);
     return r;
 }
 
@@ -105,10 +136,25 @@ static size_t attention_scratch_bytes(const pod_attention_shape *s)
 typedef struct head {
     const pod_attention_shape *s;
     const pod_attention_inputs *in;
-    int64_t n, h, ld;
+    int64_t n, h, ld, ld2;
+    float q_factor, sum_factor; /* of q, and of sums over D or queries that q is in */
     pod_attention_part part;
     room room;
 } head;
+
+/* The scale goes into float32 q, but into the sums of pairs: q scaled would be rounded again. */
+static head head_of(const pod_attention_shape *s, const pod_attention_inputs *in, room r)
+{
+    const pod_dtype type = operand_type(s->t);
+    const bool in_pairs = type == POD_BF16;
+    return (head){.s = s,
+                  .in = in,
+                  .ld = row_elements(s->d),
+                  .ld2 = row_elements(elements_of(type, s->d)),
+                  .q_factor = in_pairs ? 1 : s->scale,
+                  .sum_factor = in_pairs ? s->scale : 1,
+                  .room = r};
+}
 
 /* The queries of a head, or its keys. */
 typedef struct tokens {
@@ -139,7 +185,7 @@ static int64_t lse_at(const head *a, int64_t i)
     return (a->n * a->s->heads + a->h) * a->s->sq + a->part.q + i;
 }
 
-/* The next head is beside this one in memory: fetches its row into L2 while this head is computed. */
+/* The next head is beside this one in memory: fetches its row into L2 while this is computed. */
 POD_INLINE void fetch_next(const tokens *of, const void *x, int64_t at)
 {
     const int64_t bytes = of->d * (int64_t)pod_dtype_bytes(of->t);
@@ -147,10 +193,17 @@ POD_INLINE void fetch_next(const tokens *of, const void *x, int64_t at)
     for (int64_t i = 0; i < bytes; i += LINE_BYTES) _mm_prefetch(next + i, _MM_HINT_T1);
 }
 
-/* out (count, LD) = factor x */
-POD_INLINE void load_rows(tokens of, const void *x, float factor, int64_t ld, float *out)
+/* Writes zeros to elements begin to ld - 1 of a row, whole vectors of them. */
+POD_INLINE void fill_row(float *row, int64_t begin, int64_t ld)
 {
-    const pod_vec by = pod_vec_all(factor), zero = pod_vec_all(0);
+    for (int64_t i = begin; i < ld; i += POD_VEC_LANES)
+        pod_vec_store(POD_F32, row, i, POD_VEC_LANES, pod_vec_all(0));
+}
+
+/* out (count, LD) = factor x */
+POD_INLINE void load_floats(tokens of, const void *x, float factor, int64_t ld, float *out)
+{
+    const pod_vec by = pod_vec_all(factor);
     for (int64_t r = 0; r < of.count; r++, out += ld) {
         const int64_t at = of.first + r * of.stride;
         fetch_next(&of, x, at);
@@ -158,9 +211,55 @@ POD_INLINE void load_rows(tokens of, const void *x, float factor, int64_t ld, fl
             const pod_vec v = pod_vec_mul(by, pod_vec_load(of.t, x, at + i, n));
             pod_vec_store(POD_F32, out, i, POD_VEC_LANES, v);
         });
-        for (int64_t i = pod_round_up(of.d, POD_VEC_LANES); i < ld; i += POD_VEC_LANES)
-            pod_vec_store(POD_F32, out, i, POD_VEC_LANES, zero);
+        fill_row(out, pod_round_up(of.d, POD_VEC_LANES), ld);
     }
+}
+
+/* out (count, LD2) = x, which is bf16 */
+POD_INLINE void copy_pairs(tokens of, const void *x, int64_t ld2, float *out)
+{
+    for (int64_t r = 0; r < of.count; r++, out += ld2) {
+        const int64_t at = of.first + r * of.stride;
+        fetch_next(&of, x, at);
+        POD_VEC_EACH(POD_VEC16_LANES, of.d, i, n,
+                     { pod_vec16_store(out, i, POD_VEC16_LANES, pod_vec16_load(x, at + i, n)); });
+        fill_row(out, pod_round_up(of.d, POD_VEC16_LANES) / 2, ld2);
+    }
+}
+
+/* out (pairs of tokens, LD): an element has a number of an even token and one of the next. */
+POD_INLINE void stack_pairs(tokens of, const void *x, int64_t ld, float *out)
+{
+    for (int64_t r = 0; r < of.count; r += 2, out += ld) {
+        const int64_t at = of.first + r * of.stride;
+        const bool has_odd = r + 1 < of.count;
+        fetch_next(&of, x, at);
+        if (has_odd) fetch_next(&of, x, at + of.stride);
+        POD_VEC_EACH(POD_VEC_LANES, of.d, i, n, {
+            const pod_vec even = pod_vec_load(POD_BF16, x, at + i, n);
+            const pod_vec odd =
+                has_odd ? pod_vec_load(POD_BF16, x, at + of.stride + i, n) : pod_vec_all(0);
+            pod_vec16_store(out, 2 * i, POD_VEC16_LANES, pod_vec16_rejoin(even, odd));
+        });
+        fill_row(out, pod_round_up(of.d, POD_VEC_LANES), ld);
+    }
+}
+
+POD_INLINE void load_rows(pod_dtype m, tokens of, const void *x, float factor, int64_t ld2,
+                          float *out)
+{
+    if (m == POD_BF16)
+        copy_pairs(of, x, ld2, out);
+    else
+        load_floats(of, x, factor, ld2, out);
+}
+
+POD_INLINE void load_stacks(pod_dtype m, tokens of, const void *x, int64_t ld, float *out)
+{
+    if (m == POD_BF16)
+        stack_pairs(of, x, ld, out);
+    else
+        load_floats(of, x, 1, ld, out);
 }
 
 /* x = factor rows (count, LD) */
@@ -177,74 +276,92 @@ POD_INLINE void store_rows(tokens of, const float *rows, float factor, int64_t l
     }
 }
 
-/* out[panel][d][PANEL], zeros beyond the last token */
-POD_INLINE void load_panels(tokens of, const void *x, float *out)
+/* The elements of n numbers from x[at] on */
+POD_INLINE pod_vec load_elements(pod_dtype m, pod_dtype t, const void *x, int64_t at, int n)
 {
+#ifdef __AVX512BF16__
+    if (m == POD_BF16) return _mm512_castsi512_ps(pod_vec16_load(x, at, n));
+#endif
+    (void)m;
+    return pod_vec_load(t, x, at, n);
+}
+
+/* out[panel][d2][PANEL], zeros beyond the last token */
+POD_INLINE void load_panels(pod_dtype m, tokens of, const void *x, float *out)
+{
+    const int64_t d2 = elements_of(m, of.d);
     for (int64_t begin = 0; begin < of.count; begin += POD_VEC_LANES) {
         for (int64_t r = begin; r < pod_min(begin + POD_VEC_LANES, of.count); r++)
             fetch_next(&of, x, of.first + r * of.stride);
-        float *half = out + begin / PANEL * PANEL * of.d + begin % PANEL;
-        POD_VEC_EACH(POD_VEC_LANES, of.d, i, n, {
+        float *half = out + begin / PANEL * PANEL * d2 + begin % PANEL;
+        POD_VEC_EACH(POD_VEC_LANES * per_element(m), of.d, i, n, {
+            float *to = half + i / per_element(m) * PANEL;
             pod_vec row[POD_VEC_LANES];
-            for (int r = 0; r < POD_VEC_LANES; r++)
-                row[r] = begin + r < of.count
-                             ? pod_vec_load(of.t, x, of.first + (begin + r) * of.stride + i, n)
-                             : pod_vec_all(0);
+            for (int r = 0; r < POD_VEC_LANES; r++) {
+                const int64_t at = of.first + (begin + r) * of.stride + i;
+                row[r] = begin + r < of.count ? load_elements(m, of.t, x, at, n) : pod_vec_all(0);
+            }
             pod_vec_transpose(row);
-            for (int k = 0; k < n; k++)
-                pod_vec_store(POD_F32, half, (i + k) * PANEL, POD_VEC_LANES, row[k]);
+            for (int k = 0; k < elements_of(m, n); k++)
+                pod_vec_store(POD_F32, to, k * PANEL, POD_VEC_LANES, row[k]);
         });
     }
     if (pod_round_up(of.count, POD_VEC_LANES) % PANEL == 0) return;
-    float *half = out + of.count / PANEL * PANEL * of.d + POD_VEC_LANES;
-    for (int64_t i = 0; i < of.d; i++)
+    float *half = out + of.count / PANEL * PANEL * d2 + POD_VEC_LANES;
+    for (int64_t i = 0; i < d2; i++)
         pod_vec_store(POD_F32, half, i * PANEL, POD_VEC_LANES, pod_vec_all(0));
 }
 
-/* score (queries, keys) = the rows q by the panels of keys */
-static void multiply_scores(const head *a, int64_t queries, int64_t keys, const float *q,
-                            const float *panels, float *score)
+/* score (queries, keys) = factor times the rows of queries by the panels of keys */
+POD_INLINE void multiply_scores(const head *a, pod_dtype m, int64_t queries, int64_t keys,
+                                float factor, const float *rows, const float *panels, float *score)
 {
-    multiply(&(small_matmul){.rows = queries,
+    const int64_t d2 = elements_of(m, a->s->d);
+    multiply(&(small_matmul){.m = m,
+                             .rows = queries,
                              .cols = keys,
-                             .depth = a->s->d,
-                             .a = q,
-                             .lda = a->ld,
+                             .depth = d2,
+                             .a = rows,
+                             .lda = a->ld2,
                              .b = panels,
                              .b_step = PANEL,
-                             .b_panel = PANEL * a->s->d,
+                             .b_panel = PANEL * d2,
                              .c = score,
-                             .ldc = SCORES_LD});
+                             .ldc = SCORES_LD,
+                             .factor = factor});
 }
 
-/* out (queries, D) = or += p (queries, keys) by the rows of keys */
-static void multiply_by_keys(const head *a, int64_t queries, int64_t keys, const float *p,
-                             const float *rows, bool adds, float *out)
+/* out (queries, D) = or += p (queries, S2 of keys) by the stacks of keys */
+POD_INLINE void multiply_by_keys(const head *a, pod_dtype m, int64_t queries, int64_t keys,
+                                 const float *p, const float *stacks, bool adds, float *out)
 {
-    multiply(&(small_matmul){.rows = queries,
+    multiply(&(small_matmul){.m = m,
+                             .rows = queries,
                              .cols = a->s->d,
-                             .depth = keys,
+                             .depth = elements_of(m, keys),
                              .a = p,
                              .lda = SCORES_LD,
-                             .b = rows,
+                             .b = stacks,
                              .b_step = a->ld,
                              .b_panel = PANEL,
                              .c = out,
                              .ldc = a->ld,
-                             .adds = adds});
+                             .adds = adds,
+                             .factor = 1});
 }
 
-/* out (keys, D) += p (queries, keys) transposed by the rows of queries */
-static void add_by_queries(const head *a, int64_t queries, int64_t keys, const float *p,
-                           const float *rows, float *out)
+/* out (keys, D) += p (S2 of queries, keys) transposed by the stacks of queries */
+POD_INLINE void add_by_queries(const head *a, pod_dtype m, int64_t queries, int64_t keys,
+                               const float *p, const float *stacks, float *out)
 {
-    multiply(&(small_matmul){.rows = keys,
+    multiply(&(small_matmul){.m = m,
+                             .rows = keys,
                              .cols = a->s->d,
-                             .depth = queries,
+                             .depth = elements_of(m, queries),
                              .a = p,
-                             .lda = SCORES_LD,
+                             .lda = per_element(m) * SCORES_LD,
                              .trans_a = true,
-                             .b = rows,
+                             .b = stacks,
                              .b_step = a->ld,
                              .b_panel = PANEL,
                              .c = out,
@@ -252,8 +369,8 @@ static void add_by_queries(const head *a, int64_t queries, int64_t keys, const f
                              .adds = true});
 }
 
-/* Writes g of query i and the keys from `first` on, a multiple of 4 LANES, to the room's gates. */
-static void draw_gates(const head *a, int64_t i, int64_t first, int64_t count)
+/* Writes g of query i and the keys from `first` on, a multiple of 4 LANES, to `gate`. */
+static void draw_gates(const head *a, int64_t i, int64_t first, int64_t count, float *gate)
 {
     enum { NUMBERS = 4 * POD_VEC_LANES };
     const float rate = a->s->rate;
@@ -265,7 +382,7 @@ static void draw_gates(const head *a, int64_t i, int64_t first, int64_t count)
         pod_vec_philox(key, (uint32_t)((first + j) / 4), (uint32_t)(a->part.q + i), (uint32_t)a->h,
                        POD_STREAM_DROPOUT, number);
         for (int k = 0; k < 4; k++)
-            pod_vec_store(POD_F32, a->room.gate, j + k * POD_VEC_LANES, POD_VEC_LANES,
+            pod_vec_store(POD_F32, gate, j + k * POD_VEC_LANES, POD_VEC_LANES,
                           pod_vec_select(pod_vec_gt(least, number[k]), zero, kept));
     }
 }
@@ -296,24 +413,29 @@ POD_INLINE float row_max(const float *x, int64_t count, float max)
     return max;
 }
 
-/* Writes zeros to elements begin to end - 1 of a row. */
-POD_INLINE void row_clear(float *x, int64_t begin, int64_t end)
+/* Writes zeros to numbers begin to end - 1 of a row of type m. */
+POD_INLINE void row_clear(pod_dtype m, float *x, int64_t begin, int64_t end)
 {
-    for (int64_t i = begin; i < end; i++) x[i] = 0;
+    const size_t bytes = pod_dtype_bytes(m);
+    if (begin < end) memset((char *)x + (size_t)begin * bytes, 0, (size_t)(end - begin) * bytes);
 }
 
-/* x[j] becomes e^(x[j] - max) for the keys seen, 0 for the others; returns their sum. */
-POD_INLINE float row_exp(float *x, int64_t seen, int64_t width, float max)
+/* x[j] becomes e^(x[j] - max) for the keys seen, times the gate if it drops, and 0 for the others,
+ * of type m; returns the sum of the exponentials. */
+POD_INLINE float row_exp(pod_dtype m, bool drops, float *x, int64_t seen, int64_t width, float max,
+                         const float *gate)
 {
     const pod_vec top = pod_vec_all(max), zero = pod_vec_all(0);
     pod_vec sum = zero;
     POD_VEC_EACH(POD_VEC_LANES, seen, i, n, {
         const pod_vec below = pod_vec_sub(pod_vec_load(POD_F32, x, i, POD_VEC_LANES), top);
         const pod_vec e = pod_vec_first(n, pod_vec_exp(below), zero);
-        pod_vec_store(POD_F32, x, i, POD_VEC_LANES, e);
         sum = pod_vec_add(sum, e);
+        pod_vec gated = e;
+        if (drops) gated = pod_vec_mul(e, pod_vec_load(POD_F32, gate, i, POD_VEC_LANES));
+        pod_vec_store(m, x, i, POD_VEC_LANES, gated);
     });
-    row_clear(x, pod_round_up(seen, POD_VEC_LANES), width);
+    row_clear(m, x, pod_round_up(seen, POD_VEC_LANES), pod_round_up(width, per_element(m)));
     return lanes_sum(sum);
 }
 
@@ -325,16 +447,10 @@ POD_INLINE void row_scale(float *x, int64_t count, float by)
                       pod_vec_mul(pod_vec_load(POD_F32, x, i, POD_VEC_LANES), factor));
 }
 
-POD_INLINE void row_gate(float *x, int64_t count, const float *gate)
-{
-    for (int64_t i = 0; i < count; i += POD_VEC_LANES)
-        pod_vec_store(POD_F32, x, i, POD_VEC_LANES,
-                      pod_vec_mul(pod_vec_load(POD_F32, x, i, POD_VEC_LANES),
-                                  pod_vec_load(POD_F32, gate, i, POD_VEC_LANES)));
-}
-
-/* The scores of query i and `width` keys from j on become probabilities times the sum so far. */
-static void soften_row(const head *a, int64_t i, int64_t row, int64_t j, int64_t width)
+/* The scores of query i and `width` keys from j on become probabilities times the sum so far, and
+ * times the gates. */
+POD_INLINE void soften_row(const head *a, pod_dtype m, int64_t i, int64_t row, int64_t j,
+                           int64_t width)
 {
     const room *r = &a->room;
     float *x = r->score + row * SCORES_LD;
@@ -346,10 +462,12 @@ static void soften_row(const head *a, int64_t i, int64_t row, int64_t j, int64_t
         row_scale(r->out + row * a->ld, a->ld, shrink);
     }
     r->max[row] = max;
-    r->sum[row] += row_exp(x, seen, width, max);
-    if (!(a->s->rate > 0) || seen == 0) return;
-    draw_gates(a, i, j, seen);
-    row_gate(x, seen, r->gate);
+    if (a->s->rate > 0) {
+        draw_gates(a, i, j, seen, r->gate);
+        r->sum[row] += row_exp(m, true, x, seen, width, max, r->gate);
+    } else {
+        r->sum[row] += row_exp(m, false, x, seen, width, max, NULL);
+    }
 }
 
 /* o and lse of the queries from i on */
@@ -358,14 +476,17 @@ POD_INLINE void forward_block(const head *a, pod_dtype t, int64_t i, int64_t que
 {
     const pod_attention_shape *s = a->s;
     const room *r = &a->room;
+    const pod_dtype m = operand_type(t);
     const int64_t keys = pod_attention_seen(s, &a->part, i + queries - 1);
     for (int64_t row = 0; row < queries; row++) r->max[row] = -INFINITY, r->sum[row] = 0;
-    load_rows(queries_of(a, t, i, queries), a->in->q, s->scale, a->ld, r->q);
+    load_rows(m, queries_of(a, t, i, queries), a->in->q, a->q_factor, a->ld2, r->q_rows);
     for (int64_t j = 0; j < keys; j += FORWARD_KEYS) {
         const int64_t width = pod_min(keys - j, FORWARD_KEYS);
-        multiply_scores(a, queries, width, r->q, r->k_panels + j * s->d, r->score);
-        for (int64_t row = 0; row < queries; row++) soften_row(a, i + row, row, j, width);
-        multiply_by_keys(a, queries, width, r->score, r->v_rows + j * a->ld, j > 0, r->out);
+        const float *panels = r->k_panels + j * elements_of(m, s->d);
+        const float *stacks = r->v_stacks + elements_of(m, j) * a->ld;
+        multiply_scores(a, m, queries, width, a->sum_factor, r->q_rows, panels, r->score);
+        for (int64_t row = 0; row < queries; row++) soften_row(a, m, i + row, row, j, width);
+        multiply_by_keys(a, m, queries, width, r->score, stacks, j > 0, r->out);
     }
     for (int64_t row = 0; row < queries; row++) {
         const double sum = (double)r->sum[row];
@@ -387,8 +508,8 @@ POD_INLINE void forward_part(const head *a, pod_dtype t, void *o, float *lse)
         }
         return;
     }
-    load_panels(keys, a->in->k, a->room.k_panels);
-    load_rows(keys, a->in->v, 1, a->ld, a->room.v_rows);
+    load_panels(operand_type(t), keys, a->in->k, a->room.k_panels);
+    load_stacks(operand_type(t), keys, a->in->v, a->ld, a->room.v_stacks);
     for (int64_t i = 0; i < part->sq; i += ROWS)
         forward_block(a, t, i, pod_min(ROWS, part->sq - i), o, lse);
 }
@@ -397,7 +518,7 @@ static void attention_forward(const pod_attention_shape *s, const pod_attention_
                               float *lse, void *scratch)
 {
     memory m = {scratch, 0};
-    head a = {.s = s, .in = in, .ld = row_floats(s->d), .room = forward_room(s, &m)};
+    head a = head_of(s, in, forward_room(s, &m));
     for (a.n = 0; a.n < s->n; a.n++)
         for (a.h = 0; a.h < s->heads; a.h++) {
             a.part = (pod_attention_part){0};
@@ -408,41 +529,92 @@ static void attention_forward(const pod_attention_shape *s, const pod_attention_
 
 /* ---- backward ------------------------------------------------------------------------------ */
 
-/* delta of all queries, from rows of do and from o */
-POD_INLINE void make_delta(tokens of, const float *d_o, const void *o, int64_t ld, float *delta)
+/* delta of all queries */
+POD_INLINE void make_delta(tokens of, const void *d_o, const void *o, float *delta)
 {
-    for (int64_t r = 0; r < of.count; r++, d_o += ld) {
+    for (int64_t r = 0; r < of.count; r++) {
         pod_vec sum = pod_vec_all(0);
         const int64_t at = of.first + r * of.stride;
         fetch_next(&of, o, at);
         POD_VEC_EACH(POD_VEC_LANES, of.d, i, n, {
-            sum = pod_vec_fma(pod_vec_load(POD_F32, d_o, i, POD_VEC_LANES),
-                              pod_vec_load(of.t, o, at + i, n), sum);
+            sum = pod_vec_fma(pod_vec_load(of.t, d_o, at + i, n), pod_vec_load(of.t, o, at + i, n),
+                              sum);
         });
         delta[r] = lanes_sum(sum);
     }
 }
 
-/* From scores to p g, from do v to ds, of a row whose first `seen` keys are seen. */
-POD_INLINE void slope_row(bool drops, float *p, float *ds, int64_t seen, int64_t width, float lse,
-                          float delta, const float *gate)
+/* A query as a block of keys needs it: how many of them it sees, and its numbers. */
+typedef struct query {
+    int64_t seen;
+    float lse, delta;
+    const float *gate;
+} query;
+
+/* p g and ds of a query and some keys. */
+typedef struct slopes {
+    pod_vec p, ds;
+} slopes;
+
+/* From scores and do v of keys i to i + n - 1; 0 in the lanes behind them. */
+POD_INLINE slopes slopes_at(const query *of, bool drops, const float *score, const float *d_score,
+                            int64_t i, int n)
 {
-    const pod_vec top = pod_vec_all(lse), shift = pod_vec_all(delta), zero = pod_vec_all(0);
-    POD_VEC_EACH(POD_VEC_LANES, seen, i, n, {
-        const pod_vec below = pod_vec_sub(pod_vec_load(POD_F32, p, i, POD_VEC_LANES), top);
-        const pod_vec e = pod_vec_first(n, pod_vec_exp(below), zero);
-        pod_vec slope = pod_vec_first(n, pod_vec_load(POD_F32, ds, i, POD_VEC_LANES), zero);
-        pod_vec gated = e;
-        if (drops) {
-            const pod_vec g = pod_vec_load(POD_F32, gate, i, POD_VEC_LANES);
-            gated = pod_vec_mul(e, g);
-            slope = pod_vec_mul(slope, g);
-        }
-        pod_vec_store(POD_F32, p, i, POD_VEC_LANES, gated);
-        pod_vec_store(POD_F32, ds, i, POD_VEC_LANES, pod_vec_mul(e, pod_vec_sub(slope, shift)));
+    const pod_vec zero = pod_vec_all(0), top = pod_vec_all(of->lse);
+    const pod_vec below = pod_vec_sub(pod_vec_load(POD_F32, score, i, POD_VEC_LANES), top);
+    const pod_vec e = pod_vec_first(n, pod_vec_exp(below), zero);
+    pod_vec slope = pod_vec_first(n, pod_vec_load(POD_F32, d_score, i, POD_VEC_LANES), zero);
+    pod_vec gated = e;
+    if (drops) {
+        const pod_vec g = pod_vec_load(POD_F32, of->gate, i, POD_VEC_LANES);
+        gated = pod_vec_mul(e, g);
+        slope = pod_vec_mul(slope, g);
+    }
+    return (slopes){gated, pod_vec_mul(e, pod_vec_sub(slope, pod_vec_all(of->delta)))};
+}
+
+/* From scores to p g, from do v to ds, of a row. */
+POD_INLINE void slope_row(const query *of, bool drops, float *p, float *ds, int64_t width)
+{
+    POD_VEC_EACH(POD_VEC_LANES, of->seen, i, n, {
+        const slopes at = slopes_at(of, drops, p, ds, i, n);
+        pod_vec_store(POD_F32, p, i, POD_VEC_LANES, at.p);
+        pod_vec_store(POD_F32, ds, i, POD_VEC_LANES, at.ds);
     });
-    row_clear(p, pod_round_up(seen, POD_VEC_LANES), width);
-    row_clear(ds, pod_round_up(seen, POD_VEC_LANES), width);
+    row_clear(POD_F32, p, pod_round_up(of->seen, POD_VEC_LANES), width);
+    row_clear(POD_F32, ds, pod_round_up(of->seen, POD_VEC_LANES), width);
+}
+
+/* The same of two rows, of which the first gets the pairs of queries, and each its ds as pairs of
+ * keys. The first sees n0 of the keys from i on, the second n1. */
+POD_INLINE void slope_pair_at(const query of[2], bool drops, float *p, float *ds, int64_t i, int n0,
+                              int n1)
+{
+    const slopes even = slopes_at(&of[0], drops, p, ds, i, n0);
+    const slopes odd = slopes_at(&of[1], drops, p + SCORES_LD, ds + SCORES_LD, i, n1);
+    pod_vec16_store(p, 2 * i, POD_VEC16_LANES, pod_vec16_join(even.p, odd.p));
+    pod_vec16_store(ds, 2 * i, POD_VEC16_LANES, pod_vec16_join(even.ds, odd.ds));
+    pod_vec_store(POD_BF16, ds + DS_ROWS, i, POD_VEC_LANES, even.ds);
+    pod_vec_store(POD_BF16, ds + SCORES_LD + DS_ROWS, i, POD_VEC_LANES, odd.ds);
+}
+
+POD_INLINE int seen_lanes(const query *of, int64_t i)
+{
+    return (int)pod_max(0, pod_min(of->seen - i, POD_VEC_LANES));
+}
+
+POD_INLINE void slope_pair(const query of[2], bool drops, float *p, float *ds, int64_t width)
+{
+    const int64_t both = pod_min(of[0].seen, of[1].seen), some = pod_max(of[0].seen, of[1].seen);
+    int64_t i = 0;
+    for (; i + POD_VEC_LANES <= both; i += POD_VEC_LANES)
+        slope_pair_at(of, drops, p, ds, i, POD_VEC_LANES, POD_VEC_LANES);
+    for (; i < some; i += POD_VEC_LANES)
+        slope_pair_at(of, drops, p, ds, i, seen_lanes(&of[0], i), seen_lanes(&of[1], i));
+    row_clear(POD_F32, p, i, width);
+    row_clear(POD_F32, ds, i, width);
+    row_clear(POD_BF16, ds + DS_ROWS, i, pod_round_up(width, 2));
+    row_clear(POD_BF16, ds + SCORES_LD + DS_ROWS, i, pod_round_up(width, 2));
 }
 
 typedef struct gradients {
@@ -451,34 +623,72 @@ typedef struct gradients {
     void *dq, *dk, *dv;
 } gradients;
 
+static query query_at(const head *a, const gradients *x, int64_t i, int64_t j, int64_t width)
+{
+    const int64_t seen = pod_attention_seen(a->s, &a->part, i) - j;
+    return (query){.seen = pod_max(0, pod_min(width, seen)),
+                   .lse = x->lse[lse_at(a, i)],
+                   .delta = a->room.delta[i]};
+}
+
+/* The scores of the block's queries from i on and of `width` keys from j on become p g and ds. */
+POD_INLINE void slope_block(const head *a, const gradients *x, pod_dtype m, bool drops, int64_t i,
+                            int64_t queries, int64_t j, int64_t width)
+{
+    const room *r = &a->room;
+    for (int64_t row = 0; row < queries; row += per_element(m)) {
+        float *p = r->score + row * SCORES_LD, *ds = r->d_score + row * SCORES_LD;
+        query of[2] = {query_at(a, x, i + row, j, width)};
+        of[1] = of[0];
+        if (m == POD_BF16 && row + 1 < queries)
+            of[1] = query_at(a, x, i + row + 1, j, width);
+        else
+            of[1].seen = 0;
+        for (int k = 0; drops && k < per_element(m); k++) {
+            float *gate = r->gate + k * BACKWARD_KEYS;
+            draw_gates(a, i + row + k, j, pod_max(of[0].seen, of[1].seen), gate);
+            of[k].gate = gate;
+        }
+        if (m == POD_BF16)
+            slope_pair(of, drops, p, ds, width);
+        else
+            slope_row(&of[0], drops, p, ds, width);
+    }
+}
+
 /* Adds what the queries from i on give to dk and dv of the keys from j on, and what these give to
  * dq. */
-static void backward_block(const head *a, const gradients *x, int64_t i, int64_t queries, int64_t j,
-                           int64_t keys)
+POD_INLINE void backward_block(const head *a, pod_dtype m, const gradients *x, int64_t i,
+                               int64_t queries, int64_t j, int64_t keys)
 {
-    const pod_attention_shape *s = a->s;
     const room *r = &a->room;
-    const int64_t last = pod_attention_seen(s, &a->part, i + queries - 1);
-    const int64_t width = pod_min(keys, last - j);
-    const float *q = r->q + i * a->ld, *d_o = r->d_o + i * a->ld;
+    const int64_t last = pod_attention_seen(a->s, &a->part, i + queries - 1);
+    const int64_t width = pod_min(keys, last - j), at = elements_of(m, i) * a->ld;
     if (width <= 0) return;
-    multiply_scores(a, queries, width, q, r->k_panels, r->score);
-    multiply_scores(a, queries, width, d_o, r->v_panels, r->d_score);
-    for (int64_t row = 0; row < queries; row++) {
-        const int64_t at = i + row;
-        const int64_t seen = pod_max(0, pod_min(width, pod_attention_seen(s, &a->part, at) - j));
-        const float lse = x->lse[lse_at(a, at)], delta = r->delta[at];
-        float *p = r->score + row * SCORES_LD, *ds = r->d_score + row * SCORES_LD;
-        if (s->rate > 0) {
-            draw_gates(a, at, j, seen);
-            slope_row(true, p, ds, seen, width, lse, delta, r->gate);
-        } else {
-            slope_row(false, p, ds, seen, width, lse, delta, NULL);
-        }
+    multiply_scores(a, m, queries, width, a->sum_factor, r->q_rows + i * a->ld2, r->k_panels,
+                    r->score);
+    multiply_scores(a, m, queries, width, 1, r->d_o_rows + i * a->ld2, r->v_panels, r->d_score);
+    if (a->s->rate > 0)
+        slope_block(a, x, m, true, i, queries, j, width);
+    else
+        slope_block(a, x, m, false, i, queries, j, width);
+    add_by_queries(a, m, queries, width, r->score, r->d_o_stacks + at, r->dv);
+    add_by_queries(a, m, queries, width, r->d_score, r->q_stacks + at, r->dk);
+    multiply_by_keys(a, m, queries, width, r->d_score + (m == POD_BF16 ? DS_ROWS : 0), r->k_stacks,
+                     j > 0, r->out + i * a->ld);
+}
+
+/* Rows and stacks of all queries, and delta. */
+POD_INLINE void load_queries(const head *a, pod_dtype m, tokens queries, const gradients *x)
+{
+    const room *r = &a->room;
+    load_rows(m, queries, a->in->q, a->q_factor, a->ld2, r->q_rows);
+    load_rows(m, queries, x->d_o, 1, a->ld2, r->d_o_rows);
+    if (m == POD_BF16) {
+        load_stacks(m, queries, a->in->q, a->ld, r->q_stacks);
+        load_stacks(m, queries, x->d_o, a->ld, r->d_o_stacks);
     }
-    add_by_queries(a, queries, width, r->score, d_o, r->dv);
-    add_by_queries(a, queries, width, r->d_score, q, r->dk);
-    multiply_by_keys(a, queries, width, r->d_score, r->k_rows, j > 0, r->out + i * a->ld);
+    make_delta(queries, x->d_o, x->o, r->delta);
 }
 
 POD_INLINE void backward_part(const head *a, pod_dtype t, const gradients *x)
@@ -486,24 +696,23 @@ POD_INLINE void backward_part(const head *a, pod_dtype t, const gradients *x)
     const pod_attention_shape *s = a->s;
     const room *r = &a->room;
     const pod_attention_part *part = &a->part;
+    const pod_dtype m = operand_type(t);
     const tokens queries = queries_of(a, t, 0, part->sq);
     if (part->keys == 0) memset(r->out, 0, sizeof(float) * (size_t)(part->sq * a->ld));
-    load_rows(queries, a->in->q, s->scale, a->ld, r->q);
-    load_rows(queries, x->d_o, 1, a->ld, r->d_o);
-    make_delta(queries, r->d_o, x->o, a->ld, r->delta);
+    load_queries(a, m, queries, x);
     for (int64_t j = 0; j < part->sk; j += BACKWARD_KEYS) {
         const int64_t in_block = pod_min(BACKWARD_KEYS, part->sk - j);
         const int64_t keys = pod_max(0, pod_min(in_block, part->keys - j));
         const tokens all = keys_of(a, t, j, in_block);
         const tokens real = keys_of(a, t, j, keys);
-        load_panels(real, a->in->k, r->k_panels);
-        load_panels(real, a->in->v, r->v_panels);
-        load_rows(real, a->in->k, 1, a->ld, r->k_rows);
+        load_panels(m, real, a->in->k, r->k_panels);
+        load_panels(m, real, a->in->v, r->v_panels);
+        load_stacks(m, real, a->in->k, a->ld, r->k_stacks);
         memset(r->dk, 0, sizeof(float) * (size_t)(in_block * a->ld));
         memset(r->dv, 0, sizeof(float) * (size_t)(in_block * a->ld));
         for (int64_t i = 0; i < part->sq && keys > 0; i += ROWS)
-            backward_block(a, x, i, pod_min(ROWS, part->sq - i), j, keys);
-        store_rows(all, r->dk, 1, a->ld, x->dk);
+            backward_block(a, m, x, i, pod_min(ROWS, part->sq - i), j, keys);
+        store_rows(all, r->dk, a->sum_factor, a->ld, x->dk);
         store_rows(all, r->dv, 1, a->ld, x->dv);
     }
     store_rows(queries, r->out, s->scale, a->ld, x->dq);
@@ -515,7 +724,7 @@ static void attention_backward(const pod_attention_shape *s, const pod_attention
 {
     memory m = {scratch, 0};
     const gradients x = {o, d_o, lse, dq, dk, dv};
-    head a = {.s = s, .in = in, .ld = row_floats(s->d), .room = backward_room(s, &m)};
+    head a = head_of(s, in, backward_room(s, &m));
     for (a.n = 0; a.n < s->n; a.n++)
         for (a.h = 0; a.h < s->heads; a.h++) {
             a.part = (pod_attention_part){0};
@@ -525,4 +734,4 @@ static void attention_backward(const pod_attention_shape *s, const pod_attention
 }
 
 const pod_attention_kernels POD_ISA(pod__attention_kernels) = {
-    POD_ISA_SET, attention_scratch_bytes, attention_forward, attention_backward};
+    POD_ISA_SET, attention_scratch_bytes, attention_forward, attention_backward, HAS_PAIRS};

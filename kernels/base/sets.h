@@ -18,7 +18,7 @@
 #define POD_SETS(family)                                                    \
     extern const pod_##family pod__##family##_avx512, pod__##family##_avx2; \
     POD__SETS(family, &pod__##family##_avx512, &pod__##family##_avx2, )
-/* Adds a set for AVX512_BF16, for families that store much bf16. */
+/* Adds a set for AVX512_BF16, for families that store or multiply much bf16. */
 #define POD_SETS_BF16(family)                                                      \
     extern const pod_##family pod__##family##_avx512_bf16, pod__##family##_avx512, \
         pod__##family##_avx2;                                                      \

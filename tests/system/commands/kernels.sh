@@ -71,7 +71,7 @@ grep -q '^# sgemm: OpenBLAS on the same numbers as float32' sgemm || fail "sgemm
 
 # Attention has no peer and no copy.
 printf '%s\n' 'attention 2x33x3x20' 'attention 2x33x3x20 f32 causal drop' >attention.txt
-"$minipod" kernels --shapes attention.txt "${quick[@]}" --buffers hot --impl avx512,avx2,ref >attention 2>err || fail "attention: exit $?: $(cat err)"
+"$minipod" kernels --shapes attention.txt "${quick[@]}" --buffers hot --impl avx512_bf16,avx512,avx2,ref >attention 2>err || fail "attention: exit $?: $(cat err)"
 is_table attention
 [ "$(field attention 2)" = "attention.bwd attention.fwd " ] || fail "attention: $(rows attention)"
 

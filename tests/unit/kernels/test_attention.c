@@ -1,5 +1,6 @@
 /* Attention: every set against the formulas of the header in double, with the errors that float32 can
- * have made; these formulas against finite differences; and the gates of dropout bit by bit. */
+ * have made, and bf16 where a set rounds to it; these formulas against finite differences; and the
+ * gates of dropout bit by bit. */
 #include <stdlib.h>
 
 #include "kernels/attention/attention.h"
@@ -16,6 +17,7 @@ typedef struct problem {
     pod_attention_shape s;
     bool with_lengths;
     int32_t length[MAX_N], draw[MAX_N];
+    double rounding; /* pod_attention_rounding of the sets that are tested */
     tensor q, k, v, d_o;
 } problem;
 
@@ -170,7 +172,7 @@ static void plain_forward(plain *x, const problem *p)
             for (int64_t j = 0; j < seen; j++) {
                 const double term = x->p[row + j] * x->g[row + j] * x->v[j * d + e];
                 o += term;
-                o_off += fabs(term) * (x->p_off[row + j] + chain(seen) * U);
+                o_off += fabs(term) * (x->p_off[row + j] + chain(seen) * U + p->rounding);
             }
             x->o[i * d + e] = o;
             x->o_off[i * d + e] = o_off + fabs(o) * off;
@@ -198,15 +200,16 @@ static void plain_backward(plain *x, const problem *p, const double *o, const do
                 prob * (off * fabs(dp - delta) + (double)(d + 3) * U * x->g[at] * size +
                         (double)(d + 3) * U * delta_size);
             const double of_keys = chain(x->sk) * U, of_queries = chain(x->sq) * U;
+            const double rounding = p->rounding * (fabs(ds) + ds_off);
             for (int64_t e = 0; e < d; e++) {
                 const double of_q = scale * x->q[i * d + e], of_k = scale * x->k[j * d + e];
                 const double of_v = prob * x->g[at] * x->d_o[i * d + e];
                 dq[e] += ds * of_k;
-                dq_off[e] += (ds_off + of_keys * fabs(ds)) * fabs(of_k);
+                dq_off[e] += (ds_off + rounding + of_keys * fabs(ds)) * fabs(of_k);
                 x->dk[j * d + e] += ds * of_q;
-                x->dk_off[j * d + e] += (ds_off + of_queries * fabs(ds)) * fabs(of_q);
+                x->dk_off[j * d + e] += (ds_off + rounding + of_queries * fabs(ds)) * fabs(of_q);
                 x->dv[j * d + e] += of_v;
-                x->dv_off[j * d + e] += (off + of_queries) * fabs(of_v);
+                x->dv_off[j * d + e] += (off + p->rounding + of_queries) * fabs(of_v);
             }
         }
     }
@@ -258,9 +261,23 @@ static void check_set(const pod_attention_kernels *set, const problem *p, const 
         tensor_check_near(problem_name(set->name, names[i], p), got[i], w[i].value, w[i].bound);
 }
 
-static void check_problem(const pod_attention_shape *s, bool with_lengths)
+/* Runs what follows for the sets of this CPU that round as the problem says. */
+#define EACH_SET_OF(p, set)                                           \
+    EACH_SET(attention_kernels, set)                                  \
+        if (pod_attention_rounding(set, (p)->s.t) != (p)->rounding) { \
+        } else
+
+static bool has_sets(const problem *p)
+{
+    EACH_SET_OF(p, set) { return true; }
+    return false;
+}
+
+static void check_problem(const pod_attention_shape *s, bool with_lengths, double rounding)
 {
     PROBLEM p = problem_make(s, with_lengths);
+    p.rounding = rounding;
+    if (!has_sets(&p)) return;
     TENSOR o = tensor_new(s->t, p.q.count), lse = tensor_new(POD_F32, s->n * s->heads * s->sq);
     wanted w[N_WANTED];
     for (int i = 0; i < N_WANTED; i++)
@@ -289,9 +306,7 @@ static void check_problem(const pod_attention_shape *s, bool with_lengths)
             wanted_put(&w[DK], &x, s->sk, s->t, x.dk, x.dk_off);
             wanted_put(&w[DV], &x, s->sk, s->t, x.dv, x.dv_off);
         }
-    EACH_SET(attention_kernels, set) {
-        check_set(set, &p, &o, &lse, w);
-    }
+    EACH_SET_OF(&p, set) { check_set(set, &p, &o, &lse, w); }
     for (int i = 0; i < N_WANTED; i++) free(w[i].value);
     free(of_row);
     free(x.block);
@@ -326,7 +341,8 @@ static void test_shapes(void)
                                            .causal = shapes[i].causal,
                                            .rate = shapes[i].rate,
                                            .layer = 7};
-            check_problem(&s, shapes[i].lengths);
+            check_problem(&s, shapes[i].lengths, 0);
+            check_problem(&s, shapes[i].lengths, pod_test_roundoff(POD_BF16));
         }
 }
 
@@ -383,34 +399,34 @@ enum { SIDE = 64, HEADS = 2, SEQUENCES = 2 };
 
 /* q = 0 gives every key 1 / SIDE; v and do are unit matrices, so that o and the transpose of dv are p
  * times the gates. */
-static problem gate_problem(void)
+static problem gate_problem(pod_dtype t)
 {
     const pod_attention_shape s = {.n = SEQUENCES,
                                    .sq = SIDE,
                                    .sk = SIDE,
                                    .heads = HEADS,
                                    .d = SIDE,
+                                   .t = t,
                                    .scale = 1,
                                    .rate = 0.1f,
                                    .layer = 0xabcdef01u};
     problem p = problem_make(&s, false);
     for (int64_t i = 0; i < p.q.count; i++) {
         const int64_t token = i / (SIDE * HEADS) % SIDE;
-        pod_test_put(POD_F32, p.q.data, i, 0);
-        pod_test_put(POD_F32, p.v.data, i, token == i % SIDE);
-        pod_test_put(POD_F32, p.d_o.data, i, token == i % SIDE);
+        pod_test_put(t, p.q.data, i, 0);
+        pod_test_put(t, p.v.data, i, token == i % SIDE);
+        pod_test_put(t, p.d_o.data, i, token == i % SIDE);
     }
     return p;
 }
 
-static void test_gates(void)
+static void check_gates(pod_dtype t)
 {
-    PROBLEM p = gate_problem();
+    PROBLEM p = gate_problem(t);
     const pod_attention_inputs in = inputs_of(&p);
     const int64_t count = p.q.count, n_rows = (int64_t)SEQUENCES * HEADS * SIDE;
-    TENSOR o = tensor_new(POD_F32, count), lse = tensor_new(POD_F32, n_rows);
-    TENSOR dq = tensor_new(POD_F32, count), dk = tensor_new(POD_F32, count);
-    TENSOR dv = tensor_new(POD_F32, count);
+    TENSOR o = tensor_new(t, count), lse = tensor_new(POD_F32, n_rows);
+    TENSOR dq = tensor_new(t, count), dk = tensor_new(t, count), dv = tensor_new(t, count);
     int64_t n_dropped = 0, n_alike = 0, n_same_row = 0;
     for (int64_t i = 0; i < count; i++) {
         const int64_t n = i / (SIDE * HEADS * SIDE), h = i / SIDE % HEADS;
@@ -437,8 +453,15 @@ static void test_gates(void)
             const bool kept = gate(&p, n, h, query, key) > 0;
             n_wrong += kept != (tensor_get(&o, i) > 0) || kept != (tensor_get(&dv, turned) > 0);
         }
-        POD_CHECK(n_wrong == 0, "%s: %lld gates differ", set->name, (long long)n_wrong);
+        POD_CHECK(n_wrong == 0, "%s %s: %lld gates differ", set->name, pod_dtype_name(t),
+                  (long long)n_wrong);
     }
+}
+
+static void test_gates(void)
+{
+    check_gates(POD_F32);
+    check_gates(POD_BF16);
 }
 
 /* ---- what a result does not depend on ------------------------------------------------------ */
@@ -471,15 +494,15 @@ static void test_sequences_alone(void)
 /* ---- packed sequences: more in test_attention_parts.c --------------------------------------- */
 
 /* Gates count queries in the whole sequence, so that parts do not share them. */
-static void test_gates_of_parts(void)
+static void check_gates_of_parts(pod_dtype t)
 {
-    PROBLEM p = gate_problem();
+    PROBLEM p = gate_problem(t);
     enum { HALF = SIDE / 2 };
     static const int32_t ends[SEQUENCES * 2] = {HALF, SIDE, HALF, SIDE};
     pod_attention_inputs in = inputs_of(&p);
     in.q_ends = in.k_ends = ends;
     p.s.n_parts = 2;
-    TENSOR o = tensor_new(POD_F32, p.q.count);
+    TENSOR o = tensor_new(t, p.q.count);
     TENSOR lse = tensor_new(POD_F32, (int64_t)SEQUENCES * HEADS * SIDE);
     EACH_SET(attention_kernels, set) {
         TENSOR scratch = tensor_new(POD_U8, (int64_t)set->scratch_bytes(&p.s));
@@ -492,8 +515,15 @@ static void test_gates_of_parts(void)
             n_wrong +=
                 (is_seen && gate(&p, n, h, query, key % HALF) > 0) != (tensor_get(&o, i) > 0);
         }
-        POD_CHECK(n_wrong == 0, "%s: %lld gates differ", set->name, (long long)n_wrong);
+        POD_CHECK(n_wrong == 0, "%s %s: %lld gates differ", set->name, pod_dtype_name(t),
+                  (long long)n_wrong);
     }
+}
+
+static void test_gates_of_parts(void)
+{
+    check_gates_of_parts(POD_F32);
+    check_gates_of_parts(POD_BF16);
 }
 
 POD_TEST_SUITE("attention", {"shapes", test_shapes}, {"differences", test_differences},
