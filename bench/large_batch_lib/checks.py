@@ -63,7 +63,7 @@ def check_result(path):
 
 
 def samples_to_train(args):
-    """How many samples a text has depends on their length: train refuses a batch beyond them."""
+    """Infinity for a text, whose samples depend on their length: train refuses a batch beyond them."""
     code, output = call([args.minipod, "data", "info", args.data])
     if code == 0 and re.search(r"^kind +text$", output, re.MULTILINE):
         return math.inf

@@ -43,6 +43,7 @@ ADAMW = Recipe(1e-3, ROOT, None, "--weight-decay 0.01 --lr-schedule cosine")
 
 # Batch norm's moving statistics forget by samples, not by steps: at 8,192 an epoch of Fashion-MNIST
 # has seven steps, and averages that forget a tenth in a step are of weights long gone.
+# A recipe's hash is of these texts, blanks included: a change makes other runs.
 IMAGES = ("--augment crop+flip --crop-pad 2 --eval-every 1 --bn-momentum {bn_momentum:.4g} "
           "--progress off --quiet ")
 BN_MOMENTUM, BN_BATCH = 0.9, 1024

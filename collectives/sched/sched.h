@@ -106,8 +106,8 @@ int32_t pod_sched_add(pod_sched *s, pod_step step);
  * know the count; the function then returns `after`. */
 int32_t pod_sched_send(pod_sched *s, int peer, int tag, pod_span src, int64_t count, int32_t after);
 int32_t pod_sched_recv(pod_sched *s, int peer, int tag, pod_span dst, int64_t count, int32_t after);
-/* span += received. Rounds bf16 and f16 at every call; for several additions one after another, see
- * pod__sum_receive (algo/tree/tree.h). */
+/* span += received. The step rounds its sum of bf16 or f16 unless span is in POD_BUF_SUM; for several
+ * additions one after another, see pod__sum_receive (algo/tree/tree.h). */
 int32_t pod_sched_recv_reduce(pod_sched *s, int peer, int tag, pod_span span, int64_t count,
                               int32_t after, int32_t after_too);
 /* dst = src on this rank. */

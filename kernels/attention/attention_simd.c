@@ -24,16 +24,16 @@
  * (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018). Blocks of scores are
  * (ROWS, SCORES_LD); their columns are keys. Keys that a query does not see have p = ds = 0.
  *
- * Scores are float32. The left operands that are made of them take their memory. As pairs these are
- * rounded to bf16:
+ * Scores are float32. p g and ds overwrite the scores and the do v that they are made of. As pairs
+ * they are rounded to bf16:
  *
  *   forward    p g   in pairs of keys
  *   backward   p g   in pairs of queries, in every other row
  *              ds    the same for dk; in pairs of keys, from column DS_ROWS on, for dq
  *
- * The sum of a row's exponentials, and with it lse, is of float32 before they are rounded. So o is
- * off by 2^-8 sum_j p g |v| at most. Divided by the sum of rounded exponentials it could be off by
- * twice as much. */
+ * The sum of a row's exponentials, and with it lse, is of float32 before they are rounded. So this
+ * rounding adds at most 2^-8 sum_j p g |v| to the error of o. Divided by the sum of rounded
+ * exponentials it could be twice as much. */
 #include <math.h>
 #include <string.h>
 
@@ -52,6 +52,11 @@ enum {
     SCORES_LD = FORWARD_KEYS + LINE,
     DS_ROWS = BACKWARD_KEYS
 };
+
+_Static_assert(ROWS % 2 == 0 && FORWARD_KEYS % 2 == 0 && BACKWARD_KEYS % 2 == 0,
+               "blocks begin with a pair");
+_Static_assert(FORWARD_KEYS % PANEL == 0 && BACKWARD_KEYS % PANEL == 0, "keys fill whole panels");
+_Static_assert(DS_ROWS + BACKWARD_KEYS / 2 <= SCORES_LD, "a row has room for ds twice");
 
 /* Rows of an odd number of cache lines, so that few of them share a set of the cache. */
 static int64_t row_elements(int64_t d) { return (pod_round_up(d, PANEL) / LINE | 1) * LINE; }
@@ -159,7 +164,7 @@ static head head_of(const pod_attention_shape *s, const pod_attention_inputs *in
 /* The queries of a head, or its keys. */
 typedef struct tokens {
     pod_dtype t;
-    int64_t first, stride, count, d; /* elements from one token to the next */
+    int64_t first, stride, count, d; /* first, stride and d count numbers of type t */
 } tokens;
 
 /* Token number `begin` of all of a batch and those behind it. */
@@ -369,7 +374,8 @@ POD_INLINE void add_by_queries(const head *a, pod_dtype m, int64_t queries, int6
                              .adds = true});
 }
 
-/* Writes g of query i and the keys from `first` on, a multiple of 4 LANES, to `gate`. */
+/* Writes g of query i and of `count` keys from `first` on to `gate`. `first` is a multiple of 4 LANES,
+ * and `count` is rounded up to one. */
 static void draw_gates(const head *a, int64_t i, int64_t first, int64_t count, float *gate)
 {
     enum { NUMBERS = 4 * POD_VEC_LANES };
@@ -556,7 +562,7 @@ typedef struct slopes {
     pod_vec p, ds;
 } slopes;
 
-/* From scores and do v of keys i to i + n - 1; 0 in the lanes behind them. */
+/* Computes them from scores and do v of keys i to i + n - 1; 0 in the lanes behind these. */
 POD_INLINE slopes slopes_at(const query *of, bool drops, const float *score, const float *d_score,
                             int64_t i, int n)
 {
@@ -573,7 +579,7 @@ POD_INLINE slopes slopes_at(const query *of, bool drops, const float *score, con
     return (slopes){gated, pod_vec_mul(e, pod_vec_sub(slope, pod_vec_all(of->delta)))};
 }
 
-/* From scores to p g, from do v to ds, of a row. */
+/* Turns a row of scores into p g and a row of do v into ds. */
 POD_INLINE void slope_row(const query *of, bool drops, float *p, float *ds, int64_t width)
 {
     POD_VEC_EACH(POD_VEC_LANES, of->seen, i, n, {
@@ -585,8 +591,8 @@ POD_INLINE void slope_row(const query *of, bool drops, float *p, float *ds, int6
     row_clear(POD_F32, ds, pod_round_up(of->seen, POD_VEC_LANES), width);
 }
 
-/* The same of two rows, of which the first gets the pairs of queries, and each its ds as pairs of
- * keys. The first sees n0 of the keys from i on, the second n1. */
+/* The same of two rows. The first row gets p g and ds in pairs of queries, and each row its ds in
+ * pairs of keys. The first sees n0 of the keys from i on, the second n1. */
 POD_INLINE void slope_pair_at(const query of[2], bool drops, float *p, float *ds, int64_t i, int n0,
                               int n1)
 {

@@ -65,7 +65,7 @@ typedef struct small_matmul {
     float *c;
     int64_t ldc;
     bool adds;    /* c += a b */
-    float factor; /* c = factor a b; read only for pairs without `adds` */
+    float factor; /* c = factor a b; must be 1 for float32 and with `adds` */
 } small_matmul;
 
 POD_INLINE void run_tile(pod_dtype m, int rows, bool trans_a, const small_matmul *p, const float *a,

@@ -71,8 +71,8 @@ typedef struct pod_fleet_policy {
 
     bool resizes; /* elastic jobs start on a smaller slice rather than wait, and grow later */
 
-    int64_t
-        spare_chips; /* a job's first start leaves this many chips free, for jobs that restart */
+    int64_t spare_chips; /* a job's first start, and the growth of an elastic job, leave this many
+                            chips free for jobs that restart */
 } pod_fleet_policy;
 
 typedef struct pod_fleet_faults { /* of hosts (cells), which fail independently */

@@ -224,6 +224,15 @@ static void elastic_jobs(void)
     CU_ASSERT_EQUAL(r.outcome[0].first_start, S(50));
     CU_ASSERT_EQUAL(r.outcome[0].end, S(50 + 120));
     CU_ASSERT_EQUAL(r.outcome[0].n_resizes, 1);
+    static const line beside[] = {{0, 2, 100, 0}, {50, 4, 60, 0}};
+    p = plan_of("pool:10", beside, 2);
+    ((pod_fleet_request *)p.request)[1].smaller = &smaller;
+    ((pod_fleet_request *)p.request)[1].n_smaller = 1;
+    p.policy.resizes = true;
+    p.policy.spare_chips = 6; /* as many are left when the other job has ended and it has grown */
+    r = simulate(&p);
+    CU_ASSERT_EQUAL(r.outcome[1].first_start, S(50));
+    CU_ASSERT_EQUAL(r.outcome[1].end, S(100 + 35));
     end();
 }
 
