@@ -32,12 +32,12 @@
  *   dq[i] = scale sum_j ds[i][j] k[j],   dk[j] = scale sum_i ds[i][j] q[i]
  *
  * The reference computes in double and rounds its results once. The other sets compute in float32,
- * but with AVX512_BF16 and t = POD_BF16 matmuls multiply bf16 and sum in float32. q, k, v and do are
- * bf16 already. p g and ds are rounded just before they are multiplied, by a relative error of up to
- * 2^-8; lse, delta and ds are computed from p as it was before. Subnormals are then taken for zero,
- * in operands and in sums. The sets sum over D, and over keys or queries in blocks of at most
- * POD_ATTENTION_CHAIN; the exponential is that of simd/avx512.h. They store no matrix (Sq, Sk).
- * Their results depend neither on addresses nor on N. Inputs are finite. */
+ * but with AVX512_BF16 and t = POD_BF16 matmuls multiply bf16 and sum in float32. q, k, v and do
+ * are bf16 already. p g and ds are rounded just before they are multiplied, by a relative error of
+ * up to 2^-8; lse, delta and ds are computed from p as it was before. Subnormals are then taken
+ * for zero, in operands and in sums. The sets sum over D, and over keys or queries in blocks of at
+ * most POD_ATTENTION_CHAIN; the exponential is that of simd/avx512.h. They store no matrix (Sq,
+ * Sk). Their results depend neither on addresses nor on N. Inputs are finite. */
 #ifndef MINIPOD_KERNELS_ATTENTION_ATTENTION_H
 #define MINIPOD_KERNELS_ATTENTION_ATTENTION_H
 

@@ -1,10 +1,11 @@
 /* Attention in vectors, compiled once for each instruction set.
  *
- * A head's tokens are copied to the cache as operands of small matmuls (attention_tiles.h), in
- * float32 or, if the tensors are bf16 and the CPU has AVX512_BF16, in pairs of bf16. Sizes are
- * counted in elements of 32 bits: a float32, or two bf16 that are neighbours along the dimension
- * that is summed over. D2 and S2 are D and a number of tokens S in elements; for pairs these are
- * halves, rounded up, and 0 is the partner of a number that has none.
+ * A head's tokens are copied to the cache (attention_operands.h) as operands of small matmuls
+ * (attention_tiles.h), in float32 or, if the tensors are bf16 and the CPU has AVX512_BF16, in
+ * pairs of bf16. Sizes are counted in elements of 32 bits: a float32, or two bf16 that are
+ * neighbours along the dimension that is summed over. D2 and S2 are D and a number of tokens S in
+ * elements; for pairs these are halves, rounded up, and 0 is the partner of a number that has
+ * none.
  *
  *   rows     (S, LD2)          left operand of a sum over D
  *   panels   (D2, PANEL)       right operand of a sum over D: PANEL tokens side by side
@@ -38,33 +39,22 @@
 #include <string.h>
 
 #include "kernels/attention/attention.h"
+#include "kernels/attention/attention_operands.h"
 #include "kernels/attention/attention_tiles.h"
 #include "kernels/base/rng.h"
 #include "kernels/base/simd/philox.h"
-#include "kernels/base/simd/transpose.h"
 
 enum {
     ROWS = 64,
     FORWARD_KEYS = POD_ATTENTION_CHAIN,
     BACKWARD_KEYS = 128,
-    LINE = 16, /* elements of a cache line */
-    LINE_BYTES = 64,
     SCORES_LD = FORWARD_KEYS + LINE,
     DS_ROWS = BACKWARD_KEYS
 };
 
-_Static_assert(ROWS % 2 == 0 && FORWARD_KEYS % 2 == 0 && BACKWARD_KEYS % 2 == 0,
-               "blocks begin with a pair");
+_Static_assert(ROWS % 2 == 0, "blocks begin with a pair");
 _Static_assert(FORWARD_KEYS % PANEL == 0 && BACKWARD_KEYS % PANEL == 0, "keys fill whole panels");
 _Static_assert(DS_ROWS + BACKWARD_KEYS / 2 <= SCORES_LD, "a row has room for ds twice");
-
-/* Rows of an odd number of cache lines, so that few of them share a set of the cache. */
-static int64_t row_elements(int64_t d) { return (pod_round_up(d, PANEL) / LINE | 1) * LINE; }
-
-static int64_t panels_elements(int64_t tokens, int64_t d)
-{
-    return pod_round_up(tokens, PANEL) * d;
-}
 
 /* The scratch, and the elements of it that are in use; base is NULL while they are only counted. */
 typedef struct memory {
@@ -161,12 +151,6 @@ static head head_of(const pod_attention_shape *s, const pod_attention_inputs *in
                   .room = r};
 }
 
-/* The queries of a head, or its keys. */
-typedef struct tokens {
-    pod_dtype t;
-    int64_t first, stride, count, d; /* first, stride and d count numbers of type t */
-} tokens;
-
 /* Token number `begin` of all of a batch and those behind it. */
 POD_INLINE tokens tokens_from(const head *a, pod_dtype t, int64_t begin, int64_t count)
 {
@@ -188,133 +172,6 @@ POD_INLINE tokens keys_of(const head *a, pod_dtype t, int64_t j, int64_t count)
 static int64_t lse_at(const head *a, int64_t i)
 {
     return (a->n * a->s->heads + a->h) * a->s->sq + a->part.q + i;
-}
-
-/* The next head is beside this one in memory: fetches its row into L2 while this is computed. */
-POD_INLINE void fetch_next(const tokens *of, const void *x, int64_t at)
-{
-    const int64_t bytes = of->d * (int64_t)pod_dtype_bytes(of->t);
-    const char *next = (const char *)x + at * (int64_t)pod_dtype_bytes(of->t) + bytes;
-    for (int64_t i = 0; i < bytes; i += LINE_BYTES) _mm_prefetch(next + i, _MM_HINT_T1);
-}
-
-/* Writes zeros to elements begin to ld - 1 of a row, whole vectors of them. */
-POD_INLINE void fill_row(float *row, int64_t begin, int64_t ld)
-{
-    for (int64_t i = begin; i < ld; i += POD_VEC_LANES)
-        pod_vec_store(POD_F32, row, i, POD_VEC_LANES, pod_vec_all(0));
-}
-
-/* out (count, LD) = factor x */
-POD_INLINE void load_floats(tokens of, const void *x, float factor, int64_t ld, float *out)
-{
-    const pod_vec by = pod_vec_all(factor);
-    for (int64_t r = 0; r < of.count; r++, out += ld) {
-        const int64_t at = of.first + r * of.stride;
-        fetch_next(&of, x, at);
-        POD_VEC_EACH(POD_VEC_LANES, of.d, i, n, {
-            const pod_vec v = pod_vec_mul(by, pod_vec_load(of.t, x, at + i, n));
-            pod_vec_store(POD_F32, out, i, POD_VEC_LANES, v);
-        });
-        fill_row(out, pod_round_up(of.d, POD_VEC_LANES), ld);
-    }
-}
-
-/* out (count, LD2) = x, which is bf16 */
-POD_INLINE void copy_pairs(tokens of, const void *x, int64_t ld2, float *out)
-{
-    for (int64_t r = 0; r < of.count; r++, out += ld2) {
-        const int64_t at = of.first + r * of.stride;
-        fetch_next(&of, x, at);
-        POD_VEC_EACH(POD_VEC16_LANES, of.d, i, n,
-                     { pod_vec16_store(out, i, POD_VEC16_LANES, pod_vec16_load(x, at + i, n)); });
-        fill_row(out, pod_round_up(of.d, POD_VEC16_LANES) / 2, ld2);
-    }
-}
-
-/* out (pairs of tokens, LD): an element has a number of an even token and one of the next. */
-POD_INLINE void stack_pairs(tokens of, const void *x, int64_t ld, float *out)
-{
-    for (int64_t r = 0; r < of.count; r += 2, out += ld) {
-        const int64_t at = of.first + r * of.stride;
-        const bool has_odd = r + 1 < of.count;
-        fetch_next(&of, x, at);
-        if (has_odd) fetch_next(&of, x, at + of.stride);
-        POD_VEC_EACH(POD_VEC_LANES, of.d, i, n, {
-            const pod_vec even = pod_vec_load(POD_BF16, x, at + i, n);
-            const pod_vec odd =
-                has_odd ? pod_vec_load(POD_BF16, x, at + of.stride + i, n) : pod_vec_all(0);
-            pod_vec16_store(out, 2 * i, POD_VEC16_LANES, pod_vec16_rejoin(even, odd));
-        });
-        fill_row(out, pod_round_up(of.d, POD_VEC_LANES), ld);
-    }
-}
-
-POD_INLINE void load_rows(pod_dtype m, tokens of, const void *x, float factor, int64_t ld2,
-                          float *out)
-{
-    if (m == POD_BF16)
-        copy_pairs(of, x, ld2, out);
-    else
-        load_floats(of, x, factor, ld2, out);
-}
-
-POD_INLINE void load_stacks(pod_dtype m, tokens of, const void *x, int64_t ld, float *out)
-{
-    if (m == POD_BF16)
-        stack_pairs(of, x, ld, out);
-    else
-        load_floats(of, x, 1, ld, out);
-}
-
-/* x = factor rows (count, LD) */
-POD_INLINE void store_rows(tokens of, const float *rows, float factor, int64_t ld, void *x)
-{
-    const pod_vec by = pod_vec_all(factor);
-    for (int64_t r = 0; r < of.count; r++, rows += ld) {
-        const int64_t at = of.first + r * of.stride;
-        fetch_next(&of, x, at);
-        POD_VEC_EACH(POD_VEC_LANES, of.d, i, n, {
-            const pod_vec v = pod_vec_load(POD_F32, rows, i, POD_VEC_LANES);
-            pod_vec_store(of.t, x, at + i, n, pod_vec_mul(by, v));
-        });
-    }
-}
-
-/* The elements of n numbers from x[at] on */
-POD_INLINE pod_vec load_elements(pod_dtype m, pod_dtype t, const void *x, int64_t at, int n)
-{
-#ifdef __AVX512BF16__
-    if (m == POD_BF16) return _mm512_castsi512_ps(pod_vec16_load(x, at, n));
-#endif
-    (void)m;
-    return pod_vec_load(t, x, at, n);
-}
-
-/* out[panel][d2][PANEL], zeros beyond the last token */
-POD_INLINE void load_panels(pod_dtype m, tokens of, const void *x, float *out)
-{
-    const int64_t d2 = elements_of(m, of.d);
-    for (int64_t begin = 0; begin < of.count; begin += POD_VEC_LANES) {
-        for (int64_t r = begin; r < pod_min(begin + POD_VEC_LANES, of.count); r++)
-            fetch_next(&of, x, of.first + r * of.stride);
-        float *half = out + begin / PANEL * PANEL * d2 + begin % PANEL;
-        POD_VEC_EACH(POD_VEC_LANES * per_element(m), of.d, i, n, {
-            float *to = half + i / per_element(m) * PANEL;
-            pod_vec row[POD_VEC_LANES];
-            for (int r = 0; r < POD_VEC_LANES; r++) {
-                const int64_t at = of.first + (begin + r) * of.stride + i;
-                row[r] = begin + r < of.count ? load_elements(m, of.t, x, at, n) : pod_vec_all(0);
-            }
-            pod_vec_transpose(row);
-            for (int k = 0; k < elements_of(m, n); k++)
-                pod_vec_store(POD_F32, to, k * PANEL, POD_VEC_LANES, row[k]);
-        });
-    }
-    if (pod_round_up(of.count, POD_VEC_LANES) % PANEL == 0) return;
-    float *half = out + of.count / PANEL * PANEL * d2 + POD_VEC_LANES;
-    for (int64_t i = 0; i < d2; i++)
-        pod_vec_store(POD_F32, half, i * PANEL, POD_VEC_LANES, pod_vec_all(0));
 }
 
 /* score (queries, keys) = factor times the rows of queries by the panels of keys */
@@ -374,8 +231,8 @@ POD_INLINE void add_by_queries(const head *a, pod_dtype m, int64_t queries, int6
                              .adds = true});
 }
 
-/* Writes g of query i and of `count` keys from `first` on to `gate`. `first` is a multiple of 4 LANES,
- * and `count` is rounded up to one. */
+/* Writes g of query i and of `count` keys from `first` on to `gate`. `first` is a multiple of
+ * 4 LANES, and `count` is rounded up to one. */
 static void draw_gates(const head *a, int64_t i, int64_t first, int64_t count, float *gate)
 {
     enum { NUMBERS = 4 * POD_VEC_LANES };
