@@ -16,8 +16,8 @@
  * size of the group.
  *
  * A sum of bf16 or f16 is rounded only where it is sent or complete; until then it is in
- * POD_BUF_SUM, unless the table says that the algorithm rounds partial sums (algorithms.def). Of those that keep
- * them, `ring` rounds on a line. */
+ * POD_BUF_SUM, unless the table says that the algorithm rounds partial sums (algorithms.def). Of
+ * the others only `ring` rounds them, on a line. */
 #ifndef MINIPOD_COLLECTIVES_ALGO_ALGO_H
 #define MINIPOD_COLLECTIVES_ALGO_ALGO_H
 

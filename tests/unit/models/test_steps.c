@@ -1,9 +1,9 @@
 /* Each model of models.def trains on the check executor, which proves its plan, on one core and on a
  * mesh of 2x2, in float32 and bfloat16: two steps. The large EfficientNets take one step in float32,
  * ResNet-50 one in bfloat16 on one core, since it cannot be made small; their other programs are
- * compiled. With batch norm over
- * all cores both meshes take the same path but for rounding, which the many layers of an EfficientNet
- * amplify from the second step on. Images are small, EfficientNets narrow. */
+ * compiled. With batch norm over all cores both meshes take the same path but for rounding, which the
+ * many layers of an EfficientNet amplify from the second step on. Images are small, EfficientNets
+ * narrow. */
 #include <math.h>
 #include <string.h>
 
