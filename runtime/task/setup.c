@@ -79,6 +79,9 @@ static pod_status check_optimizer(const pod_setup *s)
 pod_status pod_setup_target(const pod_config *c, double *value)
 {
     const char *text = pod_config_text(c, POD_OPT_TARGET), *number = strchr(text, '=');
+    if (number && !number[1])
+        return pod_fail(POD_E_INVALID, "target: wants a value after '%s', such as %s0.9", text,
+                        text);
     return pod_parse_double("target", number ? number + 1 : text, 0, 1e9, value);
 }
 

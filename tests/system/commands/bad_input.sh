@@ -125,6 +125,7 @@ alone "'stage[0-9a-z/]*' has 1 value of a channel to normalize over: 1 sample of
 queue 3 "has 1 value of a channel" train --model resnet8 --data $size --image-size 4 --batch 3
 alone "'nan' is not a finite number" train --lr nan
 alone "'inf' is not a finite number" train --target inf
+alone "target: wants a value after 'accuracy=', such as accuracy=0.9" train --target accuracy=
 alone '1e999.* is not a finite number' train --lr 1e999
 alone '-1 is not within 0 to' train --target -1
 alone 'target: accuracy is at most 1, found 1.5' train --target 1.5

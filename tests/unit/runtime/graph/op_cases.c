@@ -289,9 +289,9 @@ static pod_value vocab_case(pod_graph *g, pod_rng *r, pod_dtype travel, int para
 }
 
 /* Steps are 1/2 where the result is a polynomial of degree 2 along any line, for which a central
- * difference is exact; 1/8 for other functions whose second derivative is continuous (`tanh`); and
- * 1/4, with `apart`, where a derivative jumps (`relu`): inputs are k + 1/2 for distinct whole k, so
- * that no input crosses 0 within a step < 1/2.
+ * difference is exact; 1/8 for other functions (`tanh`). Where the first or the second derivative
+ * jumps, `apart` is true: inputs are k + 1/2 for distinct whole k, so that no input crosses 0 within
+ * a step < 1/2. If the function is linear on both sides of the jump (`relu`), its step is 1/4.
  *
  * Reaches: a product of two inputs that are half a step off is below 9/4; batch norm multiplies by
  * rstd, below 3 for numbers spread over [-1, 1), and gets below 4 in all. The gradient of attention
