@@ -18,8 +18,9 @@
 #include "kernels/base/element.h"
 #include "kernels/gemm/gemm.h"
 
-/* A block of logits has at most 2 MiB; those that are kept between loss and gradients have 16 MiB. */
-enum { MAX_ROWS = 512, COLS_MULTIPLE = 32, KEPT_LOGITS = 1 << 22, ALIGN = 64 };
+/* A block of logits has at most 2 MiB; those that are kept between loss and gradients have
+ * 64 MiB. */
+enum { MAX_ROWS = 512, COLS_MULTIPLE = 32, KEPT_LOGITS = 1 << 24, ALIGN = 64 };
 
 static int64_t n_row_blocks(const pod_vocab_loss_plan *p)
 {

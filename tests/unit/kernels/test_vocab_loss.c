@@ -432,7 +432,7 @@ static void test_memory(void)
     const pod_choice how = {.cpu = pod_cpu_features()};
     static const struct {
         int64_t rows, most_mib;
-    } of[] = {{160, 12}, {160, 12}, {1600, 32}};
+    } of[] = {{160, 12}, {160, 12}, {1600, 80}};
     for (int what = POD_VOCAB_LOSS_LOSS; what <= POD_VOCAB_LOSS_BOTH; what++) {
         const pod_vocab_loss_plan p = pod_vocab_loss_plan_of(
             &how, (pod_vocab_loss_shape){of[what].rows, 30522, 768}, POD_BF16, 0, true, what);
