@@ -92,8 +92,9 @@ POD_INLINE pod_vec slope_of(pod_vec x, pod_vec lse, pod_vec target, pod_vec scal
     return pod_vec_mul(scale, pod_vec_sub(pod_vec_exp(pod_vec_sub(x, lse)), target));
 }
 
-/* One row; part[v] += its slopes. Returns what the slope at `label` was too small by, as if every
- * target were `elsewhere`. label is -1 if the block does not have it. */
+/* One row; part[v] += its slopes, in whole vectors: what comes behind `cols` has no meaning.
+ * Returns what the slope at `label` was too small by, as if every target were `elsewhere`. label is
+ * -1 if the block does not have it. */
 POD_INLINE double row_slopes(int64_t cols, const float *x, int64_t label, float lse, float scale,
                              float at_label, float elsewhere, pod_dtype t, void *out, int64_t at,
                              float *part)
@@ -105,9 +106,9 @@ POD_INLINE double row_slopes(int64_t cols, const float *x, int64_t label, float 
         const pod_vec2 v = pod_vec2_load(POD_F32, x, i, n);
         const pod_vec2 slope = {slope_of(v.a, of_lse, target, by),
                                 slope_of(v.b, of_lse, target, by)};
-        const pod_vec2 so_far = pod_vec2_load(POD_F32, part, i, n);
+        const pod_vec2 so_far = pod_vec2_load(POD_F32, part, i, POD_VEC2_LANES);
         pod_vec2_store_flat(t, out, at + i, n, slope);
-        pod_vec2_store(POD_F32, part, i, n, pod_vec2_add(so_far, slope));
+        pod_vec2_store(POD_F32, part, i, POD_VEC2_LANES, pod_vec2_add(so_far, slope));
     });
     if (label < 0) return 0;
     float both[2];
@@ -121,10 +122,11 @@ POD_INLINE void slopes_as(const pod_vocab_loss_block *b, const float *lse, const
                           float at_label, float elsewhere, pod_dtype t, void *out, double *sums)
 {
     float part[POD_VOCAB_LOSS_MAX_COLS];
+    _Static_assert(POD_VOCAB_LOSS_MAX_COLS % POD_VEC2_LANES == 0, "whole vectors");
     const size_t row_bytes = (size_t)b->cols * pod_dtype_bytes(t);
     for (int64_t first = 0; first < b->rows; first += POD_SUM_SWEEPS) {
         const int64_t end = b->rows - first < POD_SUM_SWEEPS ? b->rows : first + POD_SUM_SWEEPS;
-        memset(part, 0, sizeof part[0] * (size_t)b->cols);
+        memset(part, 0, sizeof part);
         for (int64_t r = first; r < end; r++) {
             const int64_t here = b->label[r] - b->first;
             const int64_t label = here >= 0 && here < b->cols ? here : -1;

@@ -17,7 +17,7 @@ check() {
     what="$* [$dir]"
     text=$(without_banner "$dir/err")
     if [ "$code" -ne 2 ]; then
-        fail "${what:0:200}: exit $code, want 2: ${text:0:300}"
+        fail "${what:0:200}: exit $code, want 2: ${text:0:3000}"
     elif [[ -z $text || $text = *$'\n'* || -s $dir/out ]]; then
         fail "${what:0:200}: want one line of error and no output: ${text:0:600} $(head -c 200 "$dir/out")"
     elif [[ $text != minipod* ]] || ! grep -q -e "$pattern" <<<"$text"; then
