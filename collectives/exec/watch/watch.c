@@ -276,11 +276,17 @@ static bool has_woken(const pod__watch *w)
     return is_recent(woken_ns, now_ns) || was_stopped(w, now_ns);
 }
 
-/* The one who speaks ends this process too, unless something keeps him from it. */
-_Noreturn static void end_in_silence(pod_comm *c)
+/* For the time in which the one who speaks ends this process too, unless something keeps him from
+ * it. */
+static void leave_it_to_others(void)
 {
     const struct timespec until = {.tv_sec = (time_t)(SILENT_NS / NS_PER_S)};
     nanosleep(&until, NULL);
+}
+
+_Noreturn static void end_in_silence(pod_comm *c)
+{
+    leave_it_to_others();
     pod_comm_abort(c, 1);
 }
 
@@ -296,7 +302,8 @@ static void look_for_dead(pod__watch *w)
     const pod__mailbox *mailbox = pod__comm_mailbox(w->comm);
     const int dead = mailbox ? pod__mailbox_find_dead(mailbox) : -1;
     if (dead < 0) return;
-    if (is_told(w) || has_woken(w)) end_in_silence(w->comm); /* it died because the job ends */
+    if (is_told(w)) end_in_silence(w->comm); /* it died because the job ends */
+    if (has_woken(w)) leave_it_to_others();  /* perhaps likewise */
     begin_end(w->comm);
     say_dead(w, dead);
     pod_comm_abort(w->comm, 1);
