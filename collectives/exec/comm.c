@@ -177,8 +177,6 @@ pod_status pod_comm_open(pod_comm **out)
     MPI_Initialized(&is_running);
     if (!is_running) {
         int provided;
-        /* Without mpirun, Open MPI 4 starts a daemon for processes to spawn; there are none. */
-        setenv("OMPI_MCA_ess_singleton_isolated", "1", false);
         MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
         if (provided < MPI_THREAD_FUNNELED) {
             MPI_Finalize();

@@ -1,5 +1,6 @@
 /* Softmax cross entropy of rows projected onto a vocabulary: the head of a language model, and its
- * gradients. The logits (R, V) are never stored, only blocks of them.
+ * gradients. Of the logits (R, V) only blocks are stored, of 64 MiB at most; those of a few rows may
+ * be one block.
  *
  *   logit[r,v]  = sum_j h[r,j] table[v,j] + bias[v]        h (R, H), table (V, H), bias (V)
  *   lse[r]      = log sum_v e^logit[r,v]
@@ -71,7 +72,7 @@ typedef struct pod_vocab_loss_in {
 /* Chooses blocks and kernels. */
 pod_vocab_loss_plan pod_vocab_loss_plan_of(const pod_choice *how, pod_vocab_loss_shape shape,
                                            pod_dtype t, float smoothing, bool with_bias, int what);
-size_t pod_vocab_loss_scratch_bytes(const pod_vocab_loss_plan *p); /* aligned to 64; never R V */
+size_t pod_vocab_loss_scratch_bytes(const pod_vocab_loss_plan *p); /* aligned to 64 */
 
 /* Also writes lse (R), for pod_vocab_loss_grad. */
 void pod_vocab_loss_run(const pod_vocab_loss_plan *p, const pod_vocab_loss_in *in, float *loss,
