@@ -24,8 +24,9 @@ typedef struct pod_language_args {
     int64_t n_tokens; /* of the vocabulary */
     pod_dtype travel; /* type of activations */
     bool bf16_products;
-    pod_value draws; /* random numbers for dropout; id 0: none */
-    float dropout;   /* negative: the model's own */
+    pod_value draws;      /* random numbers for dropout; id 0: none */
+    float dropout;        /* negative: the model's own */
+    bool plain_attention; /* pod_attention_attr.plain */
 } pod_language_args;
 
 typedef struct pod_language_out {

@@ -88,7 +88,8 @@ pod_value pod__attend(const pod__blocks *b, pod_value q, pod_value k, pod_value 
     const pod_dtype t = pod__product_type(b->args);
     const pod_attention_attr attr = {.n_heads = (int)b->heads,
                                      .causal = look.causal,
-                                     .dropout = b->args->draws.id ? b->dropout : 0};
+                                     .dropout = b->args->draws.id ? b->dropout : 0,
+                                     .plain = b->args->plain_attention};
     q = pod_cast(b->g, q, t), k = pod_cast(b->g, k, t), v = pod_cast(b->g, v, t);
     pod_value y =
         pod__is_packed(b->g, look.lengths)

@@ -11,10 +11,11 @@ typedef struct pod_model_args {
     float bn_momentum, bn_epsilon; /* for every batch norm */
     bool bf16_products;            /* bf16 convolutions and matmuls although images are float32 */
     /* A negative rate, and 0 for width and depth, mean the model's own. */
-    pod_value draws;     /* random numbers for pod_dropout; id 0: no dropout */
-    float dropout;       /* rate, before the last layer */
-    float survival;      /* of the last residual unit; the drop rate grows linearly up to it */
-    double width, depth; /* multipliers of channels and of units */
+    pod_value draws;      /* random numbers for pod_dropout; id 0: no dropout */
+    float dropout;        /* rate, before the last layer */
+    float survival;       /* of the last residual unit; the drop rate grows linearly up to it */
+    double width, depth;  /* multipliers of channels and of units */
+    bool plain_attention; /* pod_attention_attr.plain */
 } pod_model_args;
 
 typedef struct pod_model {

@@ -77,8 +77,10 @@ pod_value pod__vit(pod_graph *g, int param, pod_value images, const pod_model_ar
     const double heads = fmax(1, round(HEADS * or_own(args->width, 1)));
     const int layers = (int)ceil(LAYERS * or_own(args->depth, 1));
     const float drop = 1 - (args->survival >= 0 ? args->survival : SURVIVAL);
-    const pod_language_args how = {
-        .travel = in.dtype, .bf16_products = args->bf16_products, .draws = args->draws};
+    const pod_language_args how = {.travel = in.dtype,
+                                   .bf16_products = args->bf16_products,
+                                   .draws = args->draws,
+                                   .plain_attention = args->plain_attention};
     pod__blocks b = {.g = g,
                      .args = &how,
                      .hidden = (int64_t)heads * HEAD_SIZE,

@@ -1,6 +1,7 @@
-/* GELU and tanh, plainly: what kernels/activation/activation.h says; curves in double, rounded at
+/* GELU, tanh and softmax, plainly: what kernels/activation/activation.h says; in double, rounded at
  * the end. */
 #include <math.h>
+#include <stdbool.h>
 
 #include "kernels/activation/activation.h"
 #include "kernels/base/element.h"
@@ -58,7 +59,59 @@ static void activation_tanh_grad(int64_t count, pod_dtype t, const void *y, cons
     }
 }
 
-const pod_activation pod__activation_ref = {
-    "ref", 0, activation_gelu, activation_gelu_grad, activation_tanh, activation_tanh_grad};
+static pod_row_span span_of(const pod_row_span *spans, int64_t row, int64_t c)
+{
+    return spans ? spans[row] : (pod_row_span){0, c};
+}
+
+static bool is_in(const pod_row_span *span, int64_t j) { return j >= span->first && j < span->end; }
+
+static void activation_softmax(int64_t rows, int64_t c, pod_dtype t, float scale,
+                               const pod_row_span *spans, const void *x, void *y)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        const pod_row_span span = span_of(spans, r, c);
+        double max = -INFINITY, sum = 0;
+        for (int64_t j = span.first; j < span.end; j++)
+            max = fmax(max, (double)pod_element_get(t, x, r * c + j));
+        for (int64_t j = span.first; j < span.end; j++)
+            sum += exp((double)scale * ((double)pod_element_get(t, x, r * c + j) - max));
+        for (int64_t j = 0; j < c; j++) {
+            double p = 0;
+            if (is_in(&span, j))
+                p = exp((double)scale * ((double)pod_element_get(t, x, r * c + j) - max)) / sum;
+            pod_element_put(t, y, r * c + j, (float)p);
+        }
+    }
+}
+
+static void activation_softmax_grad(int64_t rows, int64_t c, pod_dtype t, float scale,
+                                    const pod_row_span *spans, const void *y, const void *dy,
+                                    void *dx)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        const pod_row_span span = span_of(spans, r, c);
+        double sum = 0;
+        for (int64_t j = span.first; j < span.end; j++)
+            sum += (double)pod_element_get(t, y, r * c + j) *
+                   (double)pod_element_get(t, dy, r * c + j);
+        for (int64_t j = 0; j < c; j++) {
+            double d = 0;
+            if (is_in(&span, j))
+                d = (double)scale * (double)pod_element_get(t, y, r * c + j) *
+                    ((double)pod_element_get(t, dy, r * c + j) - sum);
+            pod_element_put(t, dx, r * c + j, (float)d);
+        }
+    }
+}
+
+const pod_activation pod__activation_ref = {"ref",
+                                            0,
+                                            activation_gelu,
+                                            activation_gelu_grad,
+                                            activation_tanh,
+                                            activation_tanh_grad,
+                                            activation_softmax,
+                                            activation_softmax_grad};
 
 POD_SETS_BF16(activation)

@@ -1,4 +1,6 @@
-/* GELU and tanh in vectors, compiled once for each instruction set. */
+/* GELU, tanh and softmax in vectors, compiled once for each instruction set. */
+#include <math.h>
+
 #include "kernels/activation/activation.h"
 #include "kernels/base/element.h"
 #include "kernels/base/simd/simd.h"
@@ -173,5 +175,109 @@ static void activation_gelu_grad(int64_t count, pod_dtype t, pod_gelu_form form,
         POD_TYPED(t, gelu_grad_as(count, T, false, x, dy, dx));
 }
 
-const pod_activation POD_ISA(pod__activation) = {POD_ISA_SET, activation_gelu, activation_gelu_grad,
-                                                 activation_tanh, activation_tanh_grad};
+/* ---- softmax: a row is read from memory once, and then from the cache ------------------------ */
+
+/* y[first, end) = 0 */
+POD_INLINE void clear(pod_dtype t, void *y, int64_t first, int64_t end)
+{
+    POD_VEC_EACH(POD_VEC_LANES, end - first, i, n,
+                 { pod_vec_store(t, y, first + i, n, pod_vec_all(0)); });
+}
+
+POD_INLINE float row_max(pod_dtype t, const void *x, int64_t first, int64_t end)
+{
+    const pod_vec lowest = pod_vec_all(-INFINITY);
+    pod_vec max = lowest;
+    float lane[POD_VEC_LANES], top = -INFINITY;
+    POD_VEC_EACH(POD_VEC_LANES, end - first, i, n, {
+        const pod_vec v = pod_vec_load(t, x, first + i, n);
+        max = pod_vec_max(pod_vec_first(n, v, lowest), max);
+    });
+    pod_vec_store(POD_F32, lane, 0, POD_VEC_LANES, max);
+    for (int k = 0; k < POD_VEC_LANES; k++) top = lane[k] > top ? lane[k] : top;
+    return top;
+}
+
+POD_INLINE double lanes_sum(const double lane[POD_VEC_LANES])
+{
+    double sum = 0;
+    for (int k = 0; k < POD_VEC_LANES; k++) sum += lane[k];
+    return sum;
+}
+
+/* Sums a term of each vector of x[first, end), as kernels/reduce does. */
+#define ROW_SUM(first, end, i, n, total, ...)                                            \
+    do {                                                                                 \
+        enum { BLOCK = POD_SUM_SWEEPS * POD_VEC_LANES };                                 \
+        for (int64_t block = (first); block < (end); block += BLOCK) {                   \
+            pod_vec sum = pod_vec_all(0);                                                \
+            POD_VEC_EACH(POD_VEC_LANES, pod_min((end)-block, BLOCK), of_block, n, {      \
+                const int64_t i = block + of_block;                                      \
+                sum = pod_vec_add(sum, pod_vec_first(n, (__VA_ARGS__), pod_vec_all(0))); \
+            });                                                                          \
+            pod_vec_add_f64(sum, total);                                                 \
+        }                                                                                \
+    } while (0)
+
+POD_INLINE pod_vec power(pod_dtype t, const void *x, int64_t i, int n, pod_vec max, pod_vec scale)
+{
+    return pod_vec_exp(pod_vec_mul(scale, pod_vec_sub(pod_vec_load(t, x, i, n), max)));
+}
+
+POD_INLINE void softmax_as(int64_t rows, int64_t c, pod_dtype t, float scale,
+                           const pod_row_span *spans, const void *x, void *y)
+{
+    const pod_vec by = pod_vec_all(scale);
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t at = r * c, first = at + (spans ? spans[r].first : 0);
+        const int64_t end = at + (spans ? spans[r].end : c);
+        const pod_vec max = pod_vec_all(row_max(t, x, first, end));
+        double total[POD_VEC_LANES] = {0};
+        ROW_SUM(first, end, i, n, total, power(t, x, i, n, max, by));
+        const pod_vec per_sum = pod_vec_all((float)(1 / lanes_sum(total)));
+        POD_VEC_EACH(POD_VEC_LANES, end - first, i, n, {
+            const pod_vec e = power(t, x, first + i, n, max, by);
+            pod_vec_store(t, y, first + i, n, pod_vec_mul(e, per_sum));
+        });
+        clear(t, y, at, first);
+        clear(t, y, end, at + c);
+    }
+}
+
+static void activation_softmax(int64_t rows, int64_t c, pod_dtype t, float scale,
+                               const pod_row_span *spans, const void *x, void *y)
+{
+    POD_TYPED(t, softmax_as(rows, c, T, scale, spans, x, y));
+}
+
+POD_INLINE void softmax_grad_as(int64_t rows, int64_t c, pod_dtype t, float scale,
+                                const pod_row_span *spans, const void *y, const void *dy, void *dx)
+{
+    const pod_vec by = pod_vec_all(scale);
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t at = r * c, first = at + (spans ? spans[r].first : 0);
+        const int64_t end = at + (spans ? spans[r].end : c);
+        double total[POD_VEC_LANES] = {0};
+        ROW_SUM(first, end, i, n, total,
+                pod_vec_mul(pod_vec_load(t, y, i, n), pod_vec_load(t, dy, i, n)));
+        const pod_vec mean = pod_vec_all((float)lanes_sum(total));
+        POD_VEC_EACH(POD_VEC_LANES, end - first, i, n, {
+            const pod_vec d = pod_vec_sub(pod_vec_load(t, dy, first + i, n), mean);
+            const pod_vec p = pod_vec_mul(by, pod_vec_load(t, y, first + i, n));
+            pod_vec_store(t, dx, first + i, n, pod_vec_mul(p, d));
+        });
+        clear(t, dx, at, first);
+        clear(t, dx, end, at + c);
+    }
+}
+
+static void activation_softmax_grad(int64_t rows, int64_t c, pod_dtype t, float scale,
+                                    const pod_row_span *spans, const void *y, const void *dy,
+                                    void *dx)
+{
+    POD_TYPED(t, softmax_grad_as(rows, c, T, scale, spans, y, dy, dx));
+}
+
+const pod_activation POD_ISA(pod__activation) = {
+    POD_ISA_SET,          activation_gelu,    activation_gelu_grad,   activation_tanh,
+    activation_tanh_grad, activation_softmax, activation_softmax_grad};

@@ -131,6 +131,7 @@ typedef struct pod_attention_attr {
     float scale;   /* of the scores; 0: 1 / sqrt(D) */
     bool causal;   /* query i sees the keys 0 .. i; needs Sq = Sk */
     float dropout; /* probability that a probability becomes 0, in [0, 1); training only */
+    bool plain;    /* stores the scores; dropout then draws other numbers */
 } pod_attention_attr;
 /* Returns softmax(scale q k^T) v of each head (kernels/attention/attention.h): q (N, Sq, H) attends
  * to k and v (N, Sk, H), all of one type, and the result has the type of q. lengths, int32 (N),
@@ -146,6 +147,17 @@ pod_value pod_attention(pod_graph *g, pod_value q, pod_value k, pod_value v, pod
 pod_value pod_attention_packed(pod_graph *g, pod_value q, pod_value k, pod_value v,
                                pod_value q_ends, pod_value k_ends, pod_value draws,
                                pod_attention_attr attr);
+
+/* ---- matmuls of heads: op_heads_matmul.c ---- */
+/* Tokens x, y are (N, S, H) with H = n_heads D, and head h is features [h D, (h + 1) D); p (N,
+ * n_heads, Sq, Sk) has a number for each query and key. All have one type. */
+typedef enum pod_heads_form {
+    POD_HEADS_SCORES,  /* x (N, Sq, H), y (N, Sk, H) -> x y^T (N, n_heads, Sq, Sk) */
+    POD_HEADS_QUERIES, /* p, y (N, Sk, H) -> p y (N, Sq, H) */
+    POD_HEADS_KEYS     /* p, x (N, Sq, H) -> p^T x (N, Sk, H) */
+} pod_heads_form;
+pod_value pod_heads_matmul(pod_graph *g, pod_heads_form form, int n_heads, pod_value a,
+                           pod_value b);
 
 /* ---- pooling ---- */
 typedef struct pod_max_pool_attr {

@@ -1,8 +1,12 @@
-/* Scaled dot-product attention over heads, kernels/attention, which stores no scores.
+/* Scaled dot-product attention over heads: kernels/attention, which stores no scores, or the plain
+ * form, in which they are values between two heads_matmul.
  *
- *   attention       q, k, v [, mask] [, draws]                -> o, lse
- *   attention_grad  q, k, v, o, lse, do [, mask] [, draws]    -> dq, dk, dv
+ *   attention                q, k, v [, mask] [, draws]              -> o, lse
+ *   attention_grad           q, k, v, o, lse, do [, mask] [, draws]  -> dq, dk, dv
+ *   attention_softmax        s [, mask]                              -> p
+ *   attention_softmax_grad   p, dp [, mask]                          -> ds
  *
+ * s, p, dp and ds are (N, heads, Sq, Sk), of one type; s is not yet scaled.
  * q, o, do and dq are (N, Sq, H), k, v, dk and dv (N, Sk, H), of one type; lse is float32
  * (N, heads, Sq), for the gradient, and has none. The mask is lengths (N), or q_ends and k_ends (N, P),
  * and draws are (N), all int32; the attribute says what is there. */
@@ -48,19 +52,21 @@ static pod_status want_keys(const attention_attr *a, const pod_type *q, const po
     return POD_OK;
 }
 
-static pod_status want_per_sample(const char *what, const pod_type *t, const pod_type *q)
+static pod_status want_per_sample(const char *what, const pod_type *t, const char *of_what,
+                                  const pod_type *q)
 {
     char got[POD__TYPE_TEXT], of[POD__TYPE_TEXT];
     POD_TRY(pod__want_dtype(what, t, 1u << POD_I32));
     POD_TRY(pod__want_no_parts(what, t));
     if (t->shape.n_dims == 1 && t->shape.dim[0] == q->shape.dim[0] && t->split[0] == q->split[0])
         return POD_OK;
-    return pod_fail(POD_E_SHAPE, "%s are %s, q is %s: need one number a sample", what,
-                    pod__type_print(t, got, sizeof got), pod__type_print(q, of, sizeof of));
+    return pod_fail(POD_E_SHAPE, "%s are %s, %s %s: need one number a sample", what,
+                    pod__type_print(t, got, sizeof got), of_what,
+                    pod__type_print(q, of, sizeof of));
 }
 
 /* q_ends and k_ends behind it. */
-static pod_status want_ends(const pod_type ends[], const pod_type *q)
+static pod_status want_ends(const pod_type ends[], const char *of_what, const pod_type *q)
 {
     POD_TRY(pod__want_dtype("the ends", &ends[0], 1u << POD_I32));
     POD_TRY(pod__want_dims("the ends", &ends[0], 2));
@@ -69,7 +75,14 @@ static pod_status want_ends(const pod_type ends[], const pod_type *q)
     POD_TRY(pod__want_alike("ends of queries", &ends[0], "those of keys", &ends[1]));
     pod_type of_sample = ends[0];
     of_sample.shape.n_dims = 1;
-    return want_per_sample("parts", &of_sample, q);
+    return want_per_sample("parts", &of_sample, of_what, q);
+}
+
+static pod_status want_mask(const attention_attr *a, const pod_type mask[], const char *of_what,
+                            const pod_type *of)
+{
+    if (a->n_mask == 1) return want_per_sample("lengths", mask, of_what, of);
+    return a->n_mask == N_ENDS ? want_ends(mask, of_what, of) : POD_OK;
 }
 
 /* The inputs of both ops: q, k, v first, and behind `n_fixed` inputs what the attribute says. */
@@ -84,9 +97,8 @@ static pod_status want_inputs(const attention_attr *a, const pod_type in[], int 
         return pod_fail(POD_E_SHAPE, "%lld features do not divide into %d heads",
                         (long long)features, (int)a->n_heads);
     POD_ASSERT(n_in == n_fixed + a->n_mask + a->has_draws, "%d inputs", n_in);
-    if (a->n_mask == 1) POD_TRY(want_per_sample("lengths", &in[n_fixed], &in[0]));
-    if (a->n_mask == N_ENDS) POD_TRY(want_ends(&in[n_fixed], &in[0]));
-    if (a->has_draws) POD_TRY(want_per_sample("draws", &in[n_fixed + a->n_mask], &in[0]));
+    POD_TRY(want_mask(a, &in[n_fixed], "q is", &in[0]));
+    if (a->has_draws) POD_TRY(want_per_sample("draws", &in[n_fixed + a->n_mask], "q is", &in[0]));
     return POD_OK;
 }
 
@@ -312,7 +324,166 @@ const pod_op pod__op_attention_grad = {.name = "attention_grad",
                                        .cost = grad_cost,
                                        .lower = grad_lower};
 
+/* ---- the plain form: softmax over the keys that a query sees -------------------------------- */
+
+/* n_fixed inputs like scores, and the mask behind them. */
+static pod_status softmax_infer_of(const attention_attr *a, const pod_type in[], int n_fixed,
+                                   pod_type out[])
+{
+    const pod_type *s = &in[0];
+    POD_TRY(pod__want_dtype("scores", s, POD__FLOATS));
+    POD_TRY(pod__want_dims("scores", s, 4));
+    POD_TRY(pod__want_only_rows_split("scores", s));
+    POD_TRY(pod__want_no_parts("scores", s));
+    if (n_fixed > 1) POD_TRY(pod__want_alike("p", s, "dp", &in[1]));
+    if (a->causal && s->shape.dim[2] != s->shape.dim[3]) {
+        char got[POD__TYPE_TEXT];
+        return pod_fail(POD_E_SHAPE,
+                        "scores are %s: causal attention needs as many keys as queries",
+                        pod__type_print(s, got, sizeof got));
+    }
+    out[0] = *s;
+    return want_mask(a, &in[n_fixed], "the scores are", s);
+}
+
+enum { N_SOFTMAX_FIXED = 1, N_SOFTMAX_GRAD_FIXED = 2 };
+
+static pod_status softmax_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
+{
+    (void)n_in;
+    return softmax_infer_of(n->attr, in, N_SOFTMAX_FIXED, out);
+}
+
+static pod_status softmax_grad_infer(const pod_node *n, const pod_type in[], int n_in,
+                                     pod_type out[])
+{
+    (void)n_in;
+    return softmax_infer_of(n->attr, in, N_SOFTMAX_GRAD_FIXED, out);
+}
+
+static void softmax_grad_of(pod_graph *g, const pod_node *n, const pod_value d_out[],
+                            const bool need[], pod_value d_in[])
+{
+    if (!need[0]) return;
+    const pod_value p = pod_node_out(n, 0);
+    pod_value in[N_SOFTMAX_GRAD_FIXED + N_ENDS] = {
+        p, pod_cast(g, d_out[0], pod_graph_type(g, p)->dtype)};
+    const int n_mask = n->n_in - N_SOFTMAX_FIXED;
+    for (int i = 0; i < n_mask; i++) in[N_SOFTMAX_GRAD_FIXED + i] = n->in[N_SOFTMAX_FIXED + i];
+    d_in[0] = pod_op_add1(g, &pod__op_attention_softmax_grad, n->attr, n->attr_bytes, in,
+                          N_SOFTMAX_GRAD_FIXED + n_mask);
+}
+
+static void softmax_cost(const pod_node *n, const pod_type in[], const pod_type out[],
+                         pod_cost *cost)
+{
+    const double ops = n->op == &pod__op_attention_softmax ? 15 : 5; /* as attention_cost's */
+    pod__cost_of(n, in, out, ops * (double)pod_shape_count(&in[0].shape), cost);
+}
+
+/* Calls the kernel for each head, with the keys that each query of its sequence sees. */
+static void softmax_run_of(const attention_run_attr *a, const void *const in[], int n_fixed,
+                           void *out, pod_row_span *seen)
+{
+    const pod_activation *kernels = pod__activation_at(a->set);
+    const pod_attention_shape s = run_shape(a);
+    const void *const *mask = in + n_fixed;
+    const pod_attention_inputs inputs = {.lengths = a->n_mask == 1 ? mask[0] : NULL,
+                                         .q_ends = a->n_mask == N_ENDS ? mask[0] : NULL,
+                                         .k_ends = a->n_mask == N_ENDS ? mask[1] : NULL};
+    const size_t bytes = (size_t)(s.sq * s.sk) * pod_dtype_bytes(s.t);
+    for (int64_t n = 0; n < s.n; n++) {
+        pod_attention_part part = {0};
+        for (int64_t r = 0; pod_attention_next_part(&s, &inputs, n, r, &part); r++)
+            for (int64_t i = 0; i < part.sq; i++)
+                seen[part.q + i] =
+                    (pod_row_span){part.k, part.k + pod_attention_seen(&s, &part, i)};
+        for (int64_t h = n * s.heads; h < (n + 1) * s.heads; h++) {
+            const void *x = (const char *)in[0] + (size_t)h * bytes;
+            void *y = (char *)out + (size_t)h * bytes;
+            if (n_fixed == N_SOFTMAX_FIXED)
+                kernels->softmax(s.sq, s.sk, s.t, s.scale, seen, x, y);
+            else
+                kernels->softmax_grad(s.sq, s.sk, s.t, s.scale, seen, x,
+                                      (const char *)in[1] + (size_t)h * bytes, y);
+        }
+    }
+}
+
+static void softmax_run(const void *attr, const void *const in[], void *const out[], void *scratch)
+{
+    softmax_run_of(attr, in, N_SOFTMAX_FIXED, out[0], scratch);
+}
+
+static void softmax_grad_run(const void *attr, const void *const in[], void *const out[],
+                             void *scratch)
+{
+    softmax_run_of(attr, in, N_SOFTMAX_GRAD_FIXED, out[0], scratch);
+}
+
+static pod_status lower_softmax(const pod_lower_args *args, int n_fixed, pod_run_fn *fn,
+                                pod_lowering *l)
+{
+    const attention_attr *attr = args->node->attr;
+    const int64_t *dim = args->in_local[0].dim;
+    const attention_run_attr run = {.n = dim[0],
+                                    .sq = dim[2],
+                                    .sk = dim[3],
+                                    .heads = dim[1],
+                                    .n_parts =
+                                        attr->n_mask == N_ENDS ? args->in_local[n_fixed].dim[1] : 0,
+                                    .dtype = (int32_t)args->in[0].dtype,
+                                    .causal = attr->causal,
+                                    .n_mask = attr->n_mask,
+                                    .set = pod__activation_pick(args->target->cpu),
+                                    .scale = attr->scale};
+    POD_TRY(pod__lower(args, fn, pod__activation_at(run.set)->name, &run, sizeof run, l));
+    l->scratch_bytes = sizeof(pod_row_span) * (size_t)run.sq;
+    l->in_place[0] = (int8_t)(n_fixed - 1);
+    return POD_OK;
+}
+
+static pod_status softmax_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    return lower_softmax(args, N_SOFTMAX_FIXED, softmax_run, l);
+}
+
+static pod_status softmax_grad_lower(const pod_lower_args *args, pod_lowering *l)
+{
+    return lower_softmax(args, N_SOFTMAX_GRAD_FIXED, softmax_grad_run, l);
+}
+
+const pod_op pod__op_attention_softmax = {.name = "attention_softmax",
+                                          .n_in = N_SOFTMAX_FIXED,
+                                          .n_more = N_ENDS,
+                                          .n_out = 1,
+                                          .infer = softmax_infer,
+                                          .grad = softmax_grad_of,
+                                          .cost = softmax_cost,
+                                          .lower = softmax_lower};
+
+const pod_op pod__op_attention_softmax_grad = {.name = "attention_softmax_grad",
+                                               .n_in = N_SOFTMAX_GRAD_FIXED,
+                                               .n_more = N_ENDS,
+                                               .n_out = 1,
+                                               .infer = softmax_grad_infer,
+                                               .cost = softmax_cost,
+                                               .lower = softmax_grad_lower};
+
 /* ---- builder ------------------------------------------------------------------------------- */
+
+/* Scores and probabilities are values of the graph; dropout draws the numbers of pod_dropout. */
+static pod_value attend_plainly(pod_graph *g, const pod_value qkv[N_FIXED], const pod_value mask[],
+                                int n_mask, pod_value draws, const attention_attr *a)
+{
+    pod_value in[N_SOFTMAX_FIXED + N_ENDS] = {
+        pod_heads_matmul(g, POD_HEADS_SCORES, a->n_heads, qkv[Q], qkv[K])};
+    for (int i = 0; i < n_mask; i++) in[N_SOFTMAX_FIXED + i] = mask[i];
+    pod_value p =
+        pod_op_add1(g, &pod__op_attention_softmax, a, sizeof *a, in, N_SOFTMAX_FIXED + n_mask);
+    if (a->has_draws) p = pod_dropout(g, p, draws, a->rate);
+    return pod_heads_matmul(g, POD_HEADS_QUERIES, a->n_heads, p, qkv[V]);
+}
 
 static float scale_of(pod_graph *g, pod_value q, const pod_attention_attr *attr)
 {
@@ -349,6 +520,7 @@ static pod_value attend(pod_graph *g, const pod_value qkv[N_FIXED], const pod_va
         .layer = drops ? (uint32_t)pod_hash_text(POD_HASH_START, pod_graph_scope(g)) : 0,
         .scale = scale_of(g, q, attr),
         .rate = attr->dropout};
+    if (attr->plain) return attend_plainly(g, qkv, mask, n_mask, draws, &a);
     pod_value in[N_FIXED + N_ENDS + 1] = {qkv[Q], qkv[K], qkv[V]}, out[2];
     int n = N_FIXED;
     for (int i = 0; i < n_mask; i++) in[n++] = mask[i];

@@ -1,4 +1,4 @@
-/* GELU and tanh: every set against the formulas of the header in double. */
+/* GELU, tanh and softmax: every set against the formulas of the header in double. */
 #include "kernels/activation/activation.h"
 #include "tests/unit/kernels/kernel_test.h"
 
@@ -179,5 +179,102 @@ static void test_forms(void)
     }
 }
 
+/* ---- softmax ------------------------------------------------------------------------------- */
+
+enum { SOFTMAX_ROWS = 7 };
+
+/* Spans of every kind: empty, one element, the whole row, one that ends or begins within. */
+static pod_row_span span_at(int64_t row, int64_t c)
+{
+    const pod_row_span all[] = {{0, c}, {0, 0},     {c, c},        {c - 1, c},
+                                {0, 1}, {c / 3, c}, {0, c - c / 4}};
+    return all[row % SOFTMAX_ROWS];
+}
+
+static double bound_stored(pod_dtype t, double want, double off)
+{
+    const double size = fabs(want) + off;
+    return off + (t == POD_BF16 ? 0x1p-8 * size + 0x1p-126 : U * size);
+}
+
+static void check_softmax_row(const char *what, float scale, const tensor *x, const tensor *y,
+                              int64_t at, int64_t c, pod_row_span span)
+{
+    double max = -INFINITY, min = INFINITY, sum = 0;
+    for (int64_t j = span.first; j < span.end; j++) {
+        max = fmax(max, tensor_get(x, at + j));
+        min = fmin(min, tensor_get(x, at + j));
+    }
+    for (int64_t j = span.first; j < span.end; j++)
+        sum += exp((double)scale * (tensor_get(x, at + j) - max));
+    const double error = 0x1p-19 + 0x1p-22 * (double)scale * (max - min);
+    for (int64_t j = 0; j < c; j++) {
+        const bool is_in = j >= span.first && j < span.end;
+        const double want = is_in ? exp((double)scale * (tensor_get(x, at + j) - max)) / sum : 0;
+        const double bound = is_in ? bound_stored(x->t, want, error * want + LEAST) : 0;
+        const double got = tensor_get(y, at + j);
+        POD_CHECK(fabs(got - want) <= bound,
+                  "%s: element %lld of %lld is %.9g, want %.9g within %g", what, (long long)j,
+                  (long long)c, got, want, bound);
+    }
+}
+
+/* y dy is rounded, summed, subtracted from dy, and multiplied. */
+static void check_softmax_grad_row(const char *what, float scale, const tensor *y, const tensor *dy,
+                                   const tensor *dx, int64_t at, int64_t c, pod_row_span span)
+{
+    double sum = 0, size = 0;
+    for (int64_t j = span.first; j < span.end; j++) {
+        sum += tensor_get(y, at + j) * tensor_get(dy, at + j);
+        size += fabs(tensor_get(y, at + j) * tensor_get(dy, at + j));
+    }
+    for (int64_t j = 0; j < c; j++) {
+        const bool is_in = j >= span.first && j < span.end;
+        const double p = (double)scale * tensor_get(y, at + j), d = tensor_get(dy, at + j);
+        const double want = is_in ? p * (d - sum) : 0;
+        const double off = 20 * U * fabs(p) * (fabs(d) + size) + 0x1p-126;
+        const double bound = is_in ? bound_stored(y->t, want, off) : 0,
+                     got = tensor_get(dx, at + j);
+        POD_CHECK(fabs(got - want) <= bound,
+                  "%s: gradient %lld of %lld is %.9g, want %.9g within %g", what, (long long)j,
+                  (long long)c, got, want, bound);
+    }
+}
+
+static void check_softmax(const pod_activation *k, pod_dtype t, int64_t c, float scale, bool whole)
+{
+    pod_row_span spans[SOFTMAX_ROWS];
+    TENSOR x = tensor_random(5, t, SOFTMAX_ROWS * c), dy = tensor_random(6, t, SOFTMAX_ROWS * c);
+    TENSOR y = tensor_new(t, x.count), dx = tensor_new(t, x.count);
+    for (int64_t i = 0; i < x.count; i++) pod_test_put(t, x.data, i, 8 * tensor_get(&x, i));
+    for (int64_t r = 0; r < SOFTMAX_ROWS; r++)
+        spans[r] = whole ? (pod_row_span){0, c} : span_at(r, c);
+    TENSOR in_place = tensor_copy(&x), d_in_place = tensor_copy(&dy);
+    const pod_row_span *given = whole ? NULL : spans;
+    k->softmax(SOFTMAX_ROWS, c, t, scale, given, x.data, y.data);
+    k->softmax_grad(SOFTMAX_ROWS, c, t, scale, given, y.data, dy.data, dx.data);
+    const char *what =
+        pod_test_text("%s softmax %s scale %g", k->name, pod_dtype_name(t), (double)scale);
+    for (int64_t r = 0; r < SOFTMAX_ROWS; r++) {
+        check_softmax_row(what, scale, &x, &y, r * c, c, spans[r]);
+        check_softmax_grad_row(what, scale, &y, &dy, &dx, r * c, c, spans[r]);
+    }
+    k->softmax(SOFTMAX_ROWS, c, t, scale, given, in_place.data, in_place.data);
+    tensor_check_same(k->name, &in_place, &y);
+    k->softmax_grad(SOFTMAX_ROWS, c, t, scale, given, y.data, d_in_place.data, d_in_place.data);
+    tensor_check_same(k->name, &d_in_place, &dx);
+}
+
+static void test_softmax(void)
+{
+    static const int64_t widths[] = {1, 2, 15, 16, 17, 33, 64, 257, 700};
+    static const float scales[] = {1, 0.125f, 30};
+    EACH_SET(activation, set)
+        for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
+            for (size_t s = 0; s < sizeof scales / sizeof scales[0]; s++)
+                for (int t = 0; t < 4; t++)
+                    check_softmax(set, t % 2 ? POD_BF16 : POD_F32, widths[i], scales[s], t / 2);
+}
+
 POD_TEST_SUITE("activation", {"curves", test_curves}, {"tanh_grad", test_tanh_grad},
-               {"odd values", test_odd_values}, {"forms", test_forms});
+               {"odd values", test_odd_values}, {"forms", test_forms}, {"softmax", test_softmax});

@@ -26,14 +26,19 @@ static const pod_language_size small = {2, 32, 4, 64, 8};
 typedef struct how {
     const pod_language *model;
     pod_dtype precision;
+    float dropout; /* negative: the model's own */
+    bool plain;    /* attention */
 } how;
 
 static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in *in)
 {
     const how *h = ctx;
     const pod_language_in read = pod_language_read(g);
-    const pod_language_args args = {
-        .n_tokens = in->data->n_tokens, .travel = h->precision, .draws = in->draws, .dropout = -1};
+    const pod_language_args args = {.n_tokens = in->data->n_tokens,
+                                    .travel = h->precision,
+                                    .draws = in->draws,
+                                    .dropout = h->dropout,
+                                    .plain_attention = h->plain};
     const pod_language_out y = h->model->build(g, &small, &read, &args);
     return (pod_network_out){.hidden = y.hidden, .table = y.table, .bias = y.bias, .next = y.next};
 }
@@ -136,26 +141,46 @@ static void train(const how *h, const char *mesh, double loss[N_STEPS])
     pod_store_destroy(j.store[0]);
 }
 
-static void train_all(pod_dtype precision, double tolerance)
+/* `a` on one core and `b` on four; each family, made small. */
+static void train_all(how a, how b, double tolerance)
 {
     int n;
     const pod_language *m = pod_languages(&n);
     for (int i = 0; i < n; i++) {
         double one[N_STEPS], four[N_STEPS];
         if (i > 0 && m[i].build == m[i - 1].build) continue; /* the same network, made small */
-        train(&(how){&m[i], precision}, "1x1", one);
-        train(&(how){&m[i], precision}, "2x2", four);
+        a.model = b.model = &m[i];
+        train(&a, "1x1", one);
+        train(&b, "2x2", four);
         for (int s = 0; s < N_STEPS; s++)
             POD_CHECK(isfinite(one[s]) && fabs(four[s] - one[s]) <= tolerance * one[s],
                       "%s in %s, step %d: a loss of %.6f on 2x2, %.6f on 1x1", m[i].name,
-                      pod_dtype_name(precision), s + 1, four[s], one[s]);
+                      pod_dtype_name(a.precision), s + 1, four[s], one[s]);
         POD_CHECK(one[1] < one[0], "%s: the loss rose from %.6f to %.6f", m[i].name, one[0],
                   one[1]);
     }
 }
 
-static void test_f32(void) { train_all(POD_F32, 1e-5); }
+static void test_f32(void)
+{
+    const how own = {.precision = POD_F32, .dropout = -1};
+    train_all(own, own, 1e-5);
+}
 
-static void test_bf16(void) { train_all(POD_BF16, 0.01); }
+static void test_bf16(void)
+{
+    const how own = {.precision = POD_BF16, .dropout = -1};
+    train_all(own, own, 0.01);
+}
 
-POD_TEST_SUITE("models.language_steps", {"float32", test_f32}, {"bfloat16", test_bf16});
+/* Attention with scores in memory: beside the fused one, and with dropout. */
+static void test_plain(void)
+{
+    const how fused = {.precision = POD_F32}, plain = {.precision = POD_F32, .plain = true};
+    const how drops = {.precision = POD_BF16, .dropout = -1, .plain = true};
+    train_all(fused, plain, 1e-5);
+    train_all(drops, drops, 0.01);
+}
+
+POD_TEST_SUITE("models.language_steps", {"float32", test_f32}, {"bfloat16", test_bf16},
+               {"plain attention", test_plain});

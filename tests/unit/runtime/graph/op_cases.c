@@ -220,7 +220,7 @@ static pod_value layernorm_case(pod_graph *g, pod_rng *r, pod_dtype travel, int 
     return pod_add(g, y, sum);
 }
 
-enum { CAUSAL = 1, DROPS = 2, LENGTHS = 4, CROSS = 8, PACKED = 16 };
+enum { CAUSAL = 1, DROPS = 2, LENGTHS = 4, CROSS = 8, PACKED = 16, PLAIN = 32 };
 
 static pod_value attention_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
 {
@@ -230,13 +230,25 @@ static pod_value attention_case(pod_graph *g, pod_rng *r, pod_dtype travel, int 
     pod_value values = pod_cast(g, weight(g, "v", 3, k), travel);
     pod_value lengths = param & LENGTHS ? OP_INPUT(g, "lengths", POD_I32, n) : none;
     pod_value draws = param & DROPS ? OP_INPUT(g, "draws", POD_I32, n) : none;
-    const pod_attention_attr attr = {
-        .n_heads = 2, .causal = param & CAUSAL, .dropout = param & DROPS ? .25f : 0};
+    const pod_attention_attr attr = {.n_heads = 2,
+                                     .causal = param & CAUSAL,
+                                     .dropout = param & DROPS ? .25f : 0,
+                                     .plain = param & PLAIN};
     pod_value queries = activation(g, travel, 3, q);
     if (!(param & PACKED)) return pod_attention(g, queries, keys, values, lengths, draws, attr);
     pod_value q_ends = OP_INPUT(g, "q_ends", POD_I32, n, 2), k_ends = q_ends;
     if (param & CROSS) k_ends = OP_INPUT(g, "k_ends", POD_I32, n, 2);
     return pod_attention_packed(g, queries, keys, values, q_ends, k_ends, draws, attr);
+}
+
+/* The form that attention itself uses only in gradients. */
+static pod_value heads_keys_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
+{
+    const int64_t n = pick(r, 2, 3), heads = pick(r, 1, 3), sq = pick(r, 1, 5);
+    const int64_t p[] = {n, heads, sq, pick(r, 1, 5)}, x[] = {n, sq, heads * pick(r, 1, 3)};
+    (void)param;
+    return pod_heads_matmul(g, POD_HEADS_KEYS, (int)heads, activation(g, travel, 4, p),
+                            pod_cast(g, weight(g, "tokens", 3, x), travel));
 }
 
 static pod_value max_pool_case(pod_graph *g, pod_rng *r, pod_dtype travel, int param)
@@ -357,6 +369,16 @@ static const op_case cases[] = {
     {"attention_packed", attention_case, PACKED | CAUSAL, 13, DELTA, false, 1.25, 1, .125},
     {"attention_packed_cross", attention_case, PACKED | CROSS | DROPS, 13, DELTA, false, 1.75, 1,
      .125},
+    {"plain_attention", attention_case, PLAIN, 13, DELTA, false, 1.25, 1, .125},
+    {"plain_attention_causal", attention_case, PLAIN | CAUSAL | LENGTHS, 13, DELTA, false, 1.25, 1,
+     .125},
+    {"plain_attention_cross", attention_case, PLAIN | CROSS | LENGTHS | DROPS, 13, DELTA, false,
+     1.75, 1, .125},
+    {"plain_attention_packed", attention_case, PLAIN | PACKED | CAUSAL, 13, DELTA, false, 1.25, 1,
+     .125},
+    {"plain_attention_packed_cross", attention_case, PLAIN | PACKED | CROSS | DROPS, 13, DELTA,
+     false, 1.75, 1, .125},
+    {"heads_matmul_keys", heads_keys_case, 0, 8, 8, false, 18, 18, .5},
     {"max_pool_2x2", max_pool_case, 220, 1, 1, true, 128, 1, .25},
     {"max_pool_3x3_overlap", max_pool_case, 321, 1, 4, true, 128, 4, .25},
     {"max_pool_3x3_dense", max_pool_case, 311, 1, 9, true, 128, 9, .25},

@@ -194,6 +194,36 @@ static void attention_draws(pod_graph *g)
     attend(g, F32(g, "q", 4, 2, 6), F32(g, "k", 4, 2, 6),
            (pod_attention_attr){.n_heads = 1, .dropout = 0.5f});
 }
+static void plain_causal(pod_graph *g)
+{
+    attend(g, F32(g, "q", 4, 2, 6), F32(g, "k", 4, 3, 6),
+           (pod_attention_attr){.n_heads = 1, .causal = true, .plain = true});
+}
+static void plain_lengths(pod_graph *g)
+{
+    attend(g, F32(g, "q", 4, 2, 6), F32(g, "k", 4, 2, 6),
+           (pod_attention_attr){.n_heads = 3, .plain = true});
+}
+static void heads_features(pod_graph *g)
+{
+    pod_heads_matmul(g, POD_HEADS_SCORES, 4, F32(g, "x", 4, 2, 6), F32(g, "y", 4, 2, 6));
+}
+static void heads_tokens(pod_graph *g)
+{
+    pod_heads_matmul(g, POD_HEADS_SCORES, 2, F32(g, "x", 4, 2, 6), F32(g, "y", 4, 2, 8));
+}
+static void heads_keys(pod_graph *g)
+{
+    pod_heads_matmul(g, POD_HEADS_QUERIES, 2, F32(g, "p", 4, 2, 5, 3), F32(g, "y", 4, 5, 6));
+}
+static void heads_queries(pod_graph *g)
+{
+    pod_heads_matmul(g, POD_HEADS_KEYS, 2, F32(g, "p", 4, 2, 5, 3), F32(g, "x", 4, 3, 6));
+}
+static void heads_none(pod_graph *g)
+{
+    pod_heads_matmul(g, POD_HEADS_QUERIES, 0, F32(g, "p", 4, 2, 5, 3), F32(g, "y", 4, 3, 6));
+}
 static void pool_small(pod_graph *g)
 {
     pod_max_pool(g, F32(g, "x", 1, 2, 2, 3), (pod_max_pool_attr){5, 1, 1});
@@ -344,6 +374,18 @@ static const struct {
     {attention_scale, POD_E_INVALID, "attention: a scale of -1, need a positive number"},
     {attention_rate, POD_E_INVALID, "attention: dropout of 1, need 0 to below 1"},
     {attention_draws, POD_E_INVALID, "an input is nothing"},
+    {plain_causal, POD_E_SHAPE,
+     "scores are f32 (4, 1, 2, 3): causal attention needs as many keys as queries"},
+    {plain_lengths, POD_E_SHAPE,
+     "lengths are i32 (5), the scores are f32 (4, 3, 2, 2): need one number a sample"},
+    {heads_features, POD_E_SHAPE, "6 features do not divide into 4 heads"},
+    {heads_tokens, POD_E_SHAPE,
+     "a is f32 (4, 2, 6), b is f32 (4, 2, 8): their heads cannot be multiplied"},
+    {heads_keys, POD_E_SHAPE,
+     "a is f32 (4, 2, 5, 3), b is f32 (4, 5, 6): their heads cannot be multiplied"},
+    {heads_queries, POD_E_SHAPE,
+     "a is f32 (4, 2, 5, 3), b is f32 (4, 3, 6): their heads cannot be multiplied"},
+    {heads_none, POD_E_SHAPE, "6 features do not divide into 0 heads"},
     {pool_small, POD_E_SHAPE, "x is f32 (1, 2, 2, 3), too small for a window of 5 with padding 1"},
     {pool_pad, POD_E_INVALID, "window 2, stride 1, padding 2"},
     {mean_pool_matrix, POD_E_SHAPE, "x is f32 (4, 3), need 4 dimensions"},
