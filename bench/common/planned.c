@@ -119,6 +119,7 @@ static pod_status take_machine(const pod_config *c, pod_arena *arena, pod_planne
     p->target = (pod_target){.name = p->machine.name, .cpu = POD_CPU_REFERENCE_ONLY};
     p->setup.compile.tile_bytes = 0;
     p->setup.compile.fusion = false;
+    p->setup.plain_attention = false;
     if (*pod_config_text(c, POD_OPT_ALGO)) return POD_OK;
     pod_coll_rules *rules;
     POD_TRY(pod_planned_pod_rules(&p->machine, &p->setup.compile.mesh,

@@ -36,7 +36,7 @@ static pod_network_out build_images(const void *ctx, pod_graph *g, const pod_net
                            .survival = s->survival,
                            .width = s->width,
                            .depth = s->depth,
-                           .plain_attention = !s->compile.fusion};
+                           .plain_attention = s->plain_attention};
     const pod_value images = in->field[POD_FIELD_IMAGES];
     return (pod_network_out){.logits =
                                  choice->model->build(g, choice->model->param, images, &args)};
@@ -50,7 +50,7 @@ static pod_language_args language_args(const pod_setup *s, const pod_dataset_inf
                                .bf16_products = s->bf16_products,
                                .draws = draws,
                                .dropout = s->dropout,
-                               .plain_attention = !s->compile.fusion};
+                               .plain_attention = s->plain_attention};
 }
 
 static pod_network_out build_language(const void *ctx, pod_graph *g, const pod_network_in *in)

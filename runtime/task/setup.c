@@ -177,6 +177,7 @@ static pod_setup settings_from(const pod_config *c, int node_size)
         .seed = (uint64_t)pod_config_int(c, POD_OPT_SEED),
         .batch = pod_config_int(c, POD_OPT_BATCH),
         .compile = compile_from(c, node_size),
+        .plain_attention = !pod_config_bool(c, POD_OPT_FUSION),
         .bn_momentum = (float)pod_config_double(c, POD_OPT_BN_MOMENTUM),
         .bn_epsilon = (float)pod_config_double(c, POD_OPT_BN_EPSILON),
         .dropout = (float)pod_config_double(c, POD_OPT_DROPOUT),

@@ -23,6 +23,7 @@ typedef struct pod_setup {
     const char *precision_name; /* "bf16-conv" */
     pod_dtype precision;        /* of activations */
     bool bf16_products;         /* float32 activations, but convolutions and matmuls in bf16 */
+    bool plain_attention;       /* pod_attention_attr.plain */
     float dropout, survival;    /* of the model; -1: the model's default */
     double width, depth;        /* likewise; 0: the model's default */
     float bn_momentum, bn_epsilon;

@@ -95,12 +95,14 @@ static void matmul_grad(pod_graph *g, const pod_node *n, const pod_value d_out[]
     const bool ta = attr->trans_a != 0, tb = attr->trans_b != 0;
     pod_value a = n->in[0], b = n->in[1];
     pod_value dc = pod_cast(g, d_out[0], pod_graph_type(g, a)->dtype);
-    if (need[0])
-        d_in[0] = ta ? product(g, b, dc, tb, true, grad_dtype(g, a))
-                     : product(g, dc, b, false, !tb, grad_dtype(g, a));
+    /* A weight's first: then its all-reduce starts sooner, and a may be gone before its gradient
+     * comes. */
     if (need[1])
         d_in[1] = tb ? product(g, dc, a, true, ta, grad_dtype(g, b))
                      : product(g, a, dc, !ta, false, grad_dtype(g, b));
+    if (need[0])
+        d_in[0] = ta ? product(g, b, dc, tb, true, grad_dtype(g, a))
+                     : product(g, dc, b, false, !tb, grad_dtype(g, a));
 }
 
 static void matmul_cost(const pod_node *n, const pod_type in[], const pod_type out[],
