@@ -114,6 +114,14 @@ pod_status pod__want_no_parts(const char *what, const pod_type *t)
                     pod__type_print(t, got, sizeof got));
 }
 
+pod_status pod__want_tokens(const char *what, const pod_type *t)
+{
+    POD_TRY(pod__want_dtype(what, t, POD__FLOATS));
+    POD_TRY(pod__want_dims(what, t, 3));
+    POD_TRY(pod__want_only_rows_split(what, t));
+    return pod__want_no_parts(what, t);
+}
+
 /* ---- padding ------------------------------------------------------------------------------- */
 
 pod__padding pod__same_padding(const int64_t image[2], const int64_t filter[2], int64_t stride)

@@ -67,6 +67,8 @@ pod_status pod__want_channels(const char *what, const pod_type *t, const pod_typ
 pod_status pod__want_only_rows_split(const char *what, const pod_type *t);
 pod_status pod__want_whole(const char *what, const pod_type *t);    /* E_UNSUPPORTED if split */
 pod_status pod__want_no_parts(const char *what, const pod_type *t); /* sum and vary are 0 */
+/* Floats (N, S, H), whole but for their samples. */
+pod_status pod__want_tokens(const char *what, const pod_type *t);
 
 /* An op with inputs of one type, which is the type of its output. */
 pod_status pod__infer_elementwise(const pod_node *n, const pod_type in[], int n_in, pod_type out[]);

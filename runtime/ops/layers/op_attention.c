@@ -26,14 +26,6 @@ enum { N_ENDS = 2 };
 
 /* ---- types --------------------------------------------------------------------------------- */
 
-static pod_status want_tokens(const char *what, const pod_type *t)
-{
-    POD_TRY(pod__want_dtype(what, t, POD__FLOATS));
-    POD_TRY(pod__want_dims(what, t, 3));
-    POD_TRY(pod__want_only_rows_split(what, t));
-    return pod__want_no_parts(what, t);
-}
-
 /* k, which has the samples, the features and the type of q, and its own number of tokens. */
 static pod_status want_keys(const attention_attr *a, const pod_type *q, const pod_type *k)
 {
@@ -88,8 +80,8 @@ static pod_status want_mask(const attention_attr *a, const pod_type mask[], cons
 /* The inputs of both ops: q, k, v first, and behind `n_fixed` inputs what the attribute says. */
 static pod_status want_inputs(const attention_attr *a, const pod_type in[], int n_in, int n_fixed)
 {
-    POD_TRY(want_tokens("q", &in[0]));
-    POD_TRY(want_tokens("k", &in[1]));
+    POD_TRY(pod__want_tokens("q", &in[0]));
+    POD_TRY(pod__want_tokens("k", &in[1]));
     POD_TRY(want_keys(a, &in[0], &in[1]));
     POD_TRY(pod__want_alike("k", &in[1], "v", &in[2]));
     const int64_t features = in[0].shape.dim[2];
@@ -377,7 +369,8 @@ static void softmax_grad_of(pod_graph *g, const pod_node *n, const pod_value d_o
 static void softmax_cost(const pod_node *n, const pod_type in[], const pod_type out[],
                          pod_cost *cost)
 {
-    const double ops = n->op == &pod__op_attention_softmax ? 15 : 5; /* as attention_cost's */
+    /* maximum, subtract, scale, exponential, sum, multiply; or two products, a sum, a difference, scale */
+    const double ops = n->op == &pod__op_attention_softmax ? 15 : 5;
     pod__cost_of(n, in, out, ops * (double)pod_shape_count(&in[0].shape), cost);
 }
 

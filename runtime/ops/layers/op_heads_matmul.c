@@ -16,35 +16,32 @@ typedef struct heads_attr {
 
 /* ---- types --------------------------------------------------------------------------------- */
 
-static pod_status want_tokens(const char *what, const pod_type *t, int n_heads)
+static pod_status want_heads(const char *what, const pod_type *t, int n_heads)
 {
-    POD_TRY(pod__want_dtype(what, t, POD__FLOATS));
-    POD_TRY(pod__want_dims(what, t, 3));
-    POD_TRY(pod__want_only_rows_split(what, t));
-    POD_TRY(pod__want_no_parts(what, t));
-    if (n_heads > 0 && t->shape.dim[2] % n_heads == 0) return POD_OK;
+    POD_TRY(pod__want_tokens(what, t));
+    if (n_heads < 1) return pod_fail(POD_E_SHAPE, "%d heads, need 1 or more", n_heads);
+    if (t->shape.dim[2] % n_heads == 0) return POD_OK;
     return pod_fail(POD_E_SHAPE, "%lld features do not divide into %d heads",
                     (long long)t->shape.dim[2], n_heads);
 }
 
-static pod_status do_not_fit(const pod_type *a, const pod_type *b)
+/* b, beside what it is to have of a's samples, and of one of a's dimensions. */
+static pod_status want_b(const pod_type *a, const pod_type *b, int d, int of_a, const char *what)
 {
     char text_a[POD__TYPE_TEXT], text_b[POD__TYPE_TEXT];
-    return pod_fail(POD_E_SHAPE, "a is %s, b is %s: their heads cannot be multiplied",
+    if (a->dtype == b->dtype && a->shape.dim[0] == b->shape.dim[0] && a->split[0] == b->split[0] &&
+        a->shape.dim[of_a] == b->shape.dim[d])
+        return POD_OK;
+    return pod_fail(POD_E_SHAPE, "a is %s, b is %s: need the same type, samples and %s",
                     pod__type_print(a, text_a, sizeof text_a),
-                    pod__type_print(b, text_b, sizeof text_b));
-}
-
-static bool same_samples(const pod_type *a, const pod_type *b)
-{
-    return a->dtype == b->dtype && a->shape.dim[0] == b->shape.dim[0] && a->split[0] == b->split[0];
+                    pod__type_print(b, text_b, sizeof text_b), what);
 }
 
 static pod_status scores_infer(const heads_attr *attr, const pod_type in[], pod_type out[])
 {
     const pod_type *x = &in[0], *y = &in[1];
-    POD_TRY(want_tokens("a", x, attr->n_heads));
-    if (!same_samples(x, y) || x->shape.dim[2] != y->shape.dim[2]) return do_not_fit(x, y);
+    POD_TRY(want_heads("a", x, attr->n_heads));
+    POD_TRY(want_b(x, y, 2, 2, "features"));
     const int64_t dim[] = {x->shape.dim[0], attr->n_heads, x->shape.dim[1], y->shape.dim[1]};
     out[0] = pod_type_of(x->dtype, 4, dim);
     out[0].split[0] = x->split[0];
@@ -56,16 +53,17 @@ static pod_status heads_infer(const pod_node *n, const pod_type in[], int n_in, 
     (void)n_in;
     const heads_attr *attr = n->attr;
     const pod_type *p = &in[0], *x = &in[1];
-    POD_TRY(want_tokens("b", x, attr->n_heads));
+    POD_TRY(want_heads("b", x, attr->n_heads));
     if (attr->form == POD_HEADS_SCORES) return scores_infer(attr, in, out);
     const int of_p =
         attr->form == POD_HEADS_QUERIES ? 3 : 2; /* the dimension that is summed over */
     POD_TRY(pod__want_dims("a", p, 4));
     POD_TRY(pod__want_only_rows_split("a", p));
     POD_TRY(pod__want_no_parts("a", p));
-    if (!same_samples(p, x) || p->shape.dim[1] != attr->n_heads ||
-        p->shape.dim[of_p] != x->shape.dim[1])
-        return do_not_fit(p, x);
+    if (p->shape.dim[1] != attr->n_heads)
+        return pod_fail(POD_E_SHAPE, "a has %lld heads, need %d", (long long)p->shape.dim[1],
+                        (int)attr->n_heads);
+    POD_TRY(want_b(p, x, 1, of_p, of_p == 3 ? "keys" : "queries"));
     out[0] = *x;
     out[0].shape.dim[1] = p->shape.dim[5 - of_p];
     return POD_OK;
@@ -134,24 +132,27 @@ static pod_gemm_call call_of(const heads_run_attr *a)
     return call;
 }
 
-static const void *behind(const void *data, int64_t elements, int32_t dtype)
+static size_t bytes_of(int64_t elements, int32_t dtype)
 {
-    return (const char *)data + (size_t)elements * pod_dtype_bytes((pod_dtype)dtype);
+    return (size_t)elements * pod_dtype_bytes((pod_dtype)dtype);
 }
 
 static void heads_run(const void *attr, const void *const in[], void *const out[], void *scratch)
 {
     const heads_run_attr *a = attr;
-    const int64_t h = a->heads * a->d, scores = a->heads * a->sq * a->sk;
+    const int64_t h = a->heads * a->d, q = a->sq * h, k = a->sk * h;
+    const int64_t scores = a->heads * a->sq * a->sk;
     const bool to_scores = a->form == POD_HEADS_SCORES, to_keys = a->form == POD_HEADS_KEYS;
+    const size_t a_bytes = bytes_of(to_scores ? q : scores, a->dtype);
+    const size_t b_bytes = bytes_of(to_keys ? q : k, a->dtype);
+    const size_t c_bytes = bytes_of(to_scores ? scores : to_keys ? k : q, a->dtype);
     int n_kernels;
     const pod_gemm_kernel *kernel = &pod_gemm_kernels(&n_kernels)[a->kernel];
     pod_gemm_call call = call_of(a);
     for (int64_t n = 0; n < a->n; n++) {
-        call.a = behind(in[0], n * (to_scores ? a->sq * h : scores), a->dtype);
-        call.b = behind(in[1], n * (to_keys ? a->sq : a->sk) * h, a->dtype);
-        call.c = (void *)behind(out[0], n * (to_scores ? scores : (to_keys ? a->sk : a->sq) * h),
-                                a->dtype);
+        call.a = (const char *)in[0] + (size_t)n * a_bytes;
+        call.b = (const char *)in[1] + (size_t)n * b_bytes;
+        call.c = (char *)out[0] + (size_t)n * c_bytes;
         kernel->run(&call, scratch);
     }
 }

@@ -40,6 +40,7 @@ void op_fused_agree_with_plain(void);
 void op_sinusoids_are_of_positions(void);
 void op_parts_have_positions(void);
 void op_some_are_left_out(void);
+void op_attention_has_two_forms(void);
 
 /* Inputs of these dimensions: F32(g, "x", 4, 3), INTS(g, POD_U8, 4). */
 static inline pod_value op_input(pod_graph *g, const char *name, pod_dtype t, int n_dims,

@@ -1,4 +1,4 @@
-/* runtime/ops: positions, and dropout. */
+/* runtime/ops: positions, dropout, and the two forms of attention. */
 #include <math.h>
 
 #include "kernels/base/cpu.h"
@@ -89,4 +89,77 @@ void op_some_are_left_out(void)
     POD_CHECK(fabs(n_samples - 0.7 * N) < bound, "%d of %d samples stay", n_samples, N);
     POD_CHECK(fabs(n_both - 0.49 * N) < bound, "%d of %d samples stay in both", n_both, N);
     pod_interp_destroy(it);
+}
+
+/* ---- attention: fused and plain ------------------------------------------------------------- */
+
+enum { SEQUENCES = 3, QUERIES = 7, KEYS = 9, PARTS = 3, FEATURES = 6, HEADS = 2 };
+
+/* Parts of every kind: empty, of one token, up to the end, with padding behind; of queries and of
+ * keys. */
+static const int32_t lengths[SEQUENCES] = {KEYS, 0, 4};
+static const int32_t q_ends[SEQUENCES * PARTS] = {3, 4, 7, 0, 5, 5, 2, 4, 6};
+static const int32_t k_ends[SEQUENCES * PARTS] = {2, 6, 9, 1, 4, 8, 5, 5, 8};
+
+typedef struct mask {
+    const char *name;
+    int64_t n_queries;
+    const int32_t *q, *k; /* k alone: lengths */
+    bool causal;
+} mask;
+
+static pod_value ints(pod_graph *g, const char *name, const int32_t *of)
+{
+    const int64_t dim[] = {SEQUENCES, PARTS};
+    return of ? pod_input(g, name, pod_type_of(POD_I32, of == lengths ? 1 : 2, dim), 0)
+              : (pod_value){0};
+}
+
+static pod_value attend(pod_graph *g, const pod_value qkv[3], pod_value q, pod_value k,
+                        const mask *m, bool plain)
+{
+    const pod_attention_attr attr = {.n_heads = HEADS, .causal = m->causal, .plain = plain};
+    const pod_value none = {0};
+    return m->q ? pod_attention_packed(g, qkv[0], qkv[1], qkv[2], q, k, none, attr)
+                : pod_attention(g, qkv[0], qkv[1], qkv[2], k, none, attr);
+}
+
+static void check_forms(const mask *m, uint32_t cpu)
+{
+    const int64_t q_dim[] = {SEQUENCES, m->n_queries, FEATURES};
+    const int64_t k_dim[] = {SEQUENCES, m->n_queries == QUERIES ? KEYS : m->n_queries, FEATURES};
+    pod_graph *g = NULL;
+    pod_interp *it = NULL;
+    POD_CHECK_OK(pod_graph_create(pod_test_arena(), &g));
+    pod_value q = ints(g, "q_ends", m->q), k = m->q == m->k ? q : ints(g, "k_ends", m->k);
+    const pod_value qkv[] = {op_input(g, "q", POD_F32, 3, q_dim),
+                             op_input(g, "k", POD_F32, 3, k_dim),
+                             op_input(g, "v", POD_F32, 3, k_dim)};
+    pod_value fused = attend(g, qkv, q, k, m, false), plain = attend(g, qkv, q, k, m, true);
+    POD_CHECK_OK(pod_interp_create(g, cpu, &it));
+    op_fill(it, g, 9, false);
+    const size_t bytes = sizeof(int32_t) * SEQUENCES * (m->k == lengths ? 1 : PARTS);
+    if (m->q) memcpy(pod_interp_data(it, q), m->q, bytes);
+    if (m->k && m->k != m->q) memcpy(pod_interp_data(it, k), m->k, bytes);
+    pod_interp_run(it, -1);
+    for (int64_t i = 0; i < SEQUENCES * m->n_queries * FEATURES; i++) {
+        const double want = pod_interp_get(it, fused, i), got = pod_interp_get(it, plain, i);
+        /* a mean of numbers below 1, whose weights are off by 2^-19 at most */
+        POD_CHECK(fabs(got - want) <= 0x1p-18,
+                  "%s: element %d is %.9g in plain attention, not %.9g", m->name, (int)i, got,
+                  want);
+    }
+    pod_interp_destroy(it);
+}
+
+void op_attention_has_two_forms(void)
+{
+    static const mask masks[] = {{"all keys", QUERIES, NULL, NULL, false},
+                                 {"lengths", QUERIES, NULL, lengths, false},
+                                 {"causal", KEYS, NULL, lengths, true},
+                                 {"packed", QUERIES, q_ends, k_ends, false},
+                                 {"packed, causal", KEYS, k_ends, k_ends, true}};
+    for (int t = 0; t < OP_N_TARGETS; t++)
+        for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++)
+            check_forms(&masks[i], op_target_cpu(t));
 }

@@ -220,6 +220,10 @@ static void heads_queries(pod_graph *g)
 {
     pod_heads_matmul(g, POD_HEADS_KEYS, 2, F32(g, "p", 4, 2, 5, 3), F32(g, "x", 4, 3, 6));
 }
+static void heads_other(pod_graph *g)
+{
+    pod_heads_matmul(g, POD_HEADS_QUERIES, 3, F32(g, "p", 4, 2, 5, 3), F32(g, "y", 4, 3, 6));
+}
 static void heads_none(pod_graph *g)
 {
     pod_heads_matmul(g, POD_HEADS_QUERIES, 0, F32(g, "p", 4, 2, 5, 3), F32(g, "y", 4, 3, 6));
@@ -380,12 +384,13 @@ static const struct {
      "lengths are i32 (5), the scores are f32 (4, 3, 2, 2): need one number a sample"},
     {heads_features, POD_E_SHAPE, "6 features do not divide into 4 heads"},
     {heads_tokens, POD_E_SHAPE,
-     "a is f32 (4, 2, 6), b is f32 (4, 2, 8): their heads cannot be multiplied"},
+     "a is f32 (4, 2, 6), b is f32 (4, 2, 8): need the same type, samples and features"},
     {heads_keys, POD_E_SHAPE,
-     "a is f32 (4, 2, 5, 3), b is f32 (4, 5, 6): their heads cannot be multiplied"},
+     "a is f32 (4, 2, 5, 3), b is f32 (4, 5, 6): need the same type, samples and keys"},
     {heads_queries, POD_E_SHAPE,
-     "a is f32 (4, 2, 5, 3), b is f32 (4, 3, 6): their heads cannot be multiplied"},
-    {heads_none, POD_E_SHAPE, "6 features do not divide into 0 heads"},
+     "a is f32 (4, 2, 5, 3), b is f32 (4, 3, 6): need the same type, samples and queries"},
+    {heads_none, POD_E_SHAPE, "0 heads, need 1 or more"},
+    {heads_other, POD_E_SHAPE, "a has 2 heads, need 3"},
     {pool_small, POD_E_SHAPE, "x is f32 (1, 2, 2, 3), too small for a window of 5 with padding 1"},
     {pool_pad, POD_E_INVALID, "window 2, stride 1, padding 2"},
     {mean_pool_matrix, POD_E_SHAPE, "x is f32 (4, 3), need 4 dimensions"},
