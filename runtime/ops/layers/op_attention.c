@@ -231,17 +231,21 @@ static pod_attention_shape run_shape(const attention_run_attr *a)
                                  .layer = a->layer};
 }
 
-static pod_attention_inputs run_inputs(const attention_run_attr *a, const void *const in[],
-                                       int n_fixed)
+/* Mask and draws, which are behind the fixed inputs. */
+static pod_attention_inputs run_mask(const attention_run_attr *a, const void *const mask[])
 {
-    const void *const *mask = in + n_fixed;
-    return (pod_attention_inputs){.q = in[Q],
-                                  .k = in[K],
-                                  .v = in[V],
-                                  .lengths = a->n_mask == 1 ? mask[0] : NULL,
+    return (pod_attention_inputs){.lengths = a->n_mask == 1 ? mask[0] : NULL,
                                   .q_ends = a->n_mask == N_ENDS ? mask[0] : NULL,
                                   .k_ends = a->n_mask == N_ENDS ? mask[1] : NULL,
                                   .draws = a->has_draws ? mask[a->n_mask] : NULL};
+}
+
+static pod_attention_inputs run_inputs(const attention_run_attr *a, const void *const in[],
+                                       int n_fixed)
+{
+    pod_attention_inputs inputs = run_mask(a, in + n_fixed);
+    inputs.q = in[Q], inputs.k = in[K], inputs.v = in[V];
+    return inputs;
 }
 
 static void attention_run(const void *attr, const void *const in[], void *const out[],
@@ -318,16 +322,19 @@ const pod_op pod__op_attention_grad = {.name = "attention_grad",
 
 /* ---- the plain form: softmax over the keys that a query sees -------------------------------- */
 
-/* n_fixed inputs like scores, and the mask behind them. */
-static pod_status softmax_infer_of(const attention_attr *a, const pod_type in[], int n_fixed,
-                                   pod_type out[])
+/* Inputs like scores, and the mask behind them. */
+static int n_scores(const pod_node *n) { return n->op == &pod__op_attention_softmax ? 1 : 2; }
+
+static pod_status softmax_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
 {
+    (void)n_in;
+    const attention_attr *a = n->attr;
     const pod_type *s = &in[0];
     POD_TRY(pod__want_dtype("scores", s, POD__FLOATS));
     POD_TRY(pod__want_dims("scores", s, 4));
     POD_TRY(pod__want_only_rows_split("scores", s));
     POD_TRY(pod__want_no_parts("scores", s));
-    if (n_fixed > 1) POD_TRY(pod__want_alike("p", s, "dp", &in[1]));
+    if (n_scores(n) > 1) POD_TRY(pod__want_alike("p", s, "dp", &in[1]));
     if (a->causal && s->shape.dim[2] != s->shape.dim[3]) {
         char got[POD__TYPE_TEXT];
         return pod_fail(POD_E_SHAPE,
@@ -335,22 +342,7 @@ static pod_status softmax_infer_of(const attention_attr *a, const pod_type in[],
                         pod__type_print(s, got, sizeof got));
     }
     out[0] = *s;
-    return want_mask(a, &in[n_fixed], "the scores are", s);
-}
-
-enum { N_SOFTMAX_FIXED = 1, N_SOFTMAX_GRAD_FIXED = 2 };
-
-static pod_status softmax_infer(const pod_node *n, const pod_type in[], int n_in, pod_type out[])
-{
-    (void)n_in;
-    return softmax_infer_of(n->attr, in, N_SOFTMAX_FIXED, out);
-}
-
-static pod_status softmax_grad_infer(const pod_node *n, const pod_type in[], int n_in,
-                                     pod_type out[])
-{
-    (void)n_in;
-    return softmax_infer_of(n->attr, in, N_SOFTMAX_GRAD_FIXED, out);
+    return want_mask(a, &in[n_scores(n)], "the scores are", s);
 }
 
 static void softmax_grad_of(pod_graph *g, const pod_node *n, const pod_value d_out[],
@@ -358,96 +350,88 @@ static void softmax_grad_of(pod_graph *g, const pod_node *n, const pod_value d_o
 {
     if (!need[0]) return;
     const pod_value p = pod_node_out(n, 0);
-    pod_value in[N_SOFTMAX_GRAD_FIXED + N_ENDS] = {
-        p, pod_cast(g, d_out[0], pod_graph_type(g, p)->dtype)};
-    const int n_mask = n->n_in - N_SOFTMAX_FIXED;
-    for (int i = 0; i < n_mask; i++) in[N_SOFTMAX_GRAD_FIXED + i] = n->in[N_SOFTMAX_FIXED + i];
-    d_in[0] = pod_op_add1(g, &pod__op_attention_softmax_grad, n->attr, n->attr_bytes, in,
-                          N_SOFTMAX_GRAD_FIXED + n_mask);
+    pod_value in[2 + N_ENDS] = {p, pod_cast(g, d_out[0], pod_graph_type(g, p)->dtype)};
+    for (int i = 1; i < n->n_in; i++) in[1 + i] = n->in[i];
+    d_in[0] =
+        pod_op_add1(g, &pod__op_attention_softmax_grad, n->attr, n->attr_bytes, in, 1 + n->n_in);
 }
 
 static void softmax_cost(const pod_node *n, const pod_type in[], const pod_type out[],
                          pod_cost *cost)
 {
-    /* maximum, subtract, scale, exponential, sum, multiply; or two products, a sum, a difference, scale */
-    const double ops = n->op == &pod__op_attention_softmax ? 15 : 5;
+    /* Maximum, subtract, scale, exponential, sum, multiply. Gradient: multiply, sum, subtract, and
+     * two factors. */
+    const double ops = n_scores(n) == 1 ? 15 : 5;
     pod__cost_of(n, in, out, ops * (double)pod_shape_count(&in[0].shape), cost);
 }
 
-/* Calls the kernel for each head, with the keys that each query of its sequence sees. */
-static void softmax_run_of(const attention_run_attr *a, const void *const in[], int n_fixed,
-                           void *out, pod_row_span *seen)
+/* The keys that each query of sequence n sees. */
+static void find_seen(const attention_run_attr *a, const void *const mask[], int64_t n,
+                      pod_row_span seen[])
+{
+    const pod_attention_shape s = run_shape(a);
+    const pod_attention_inputs inputs = run_mask(a, mask);
+    pod_attention_part part = {0};
+    for (int64_t r = 0; pod_attention_next_part(&s, &inputs, n, r, &part); r++)
+        for (int64_t i = 0; i < part.sq; i++)
+            seen[part.q + i] = (pod_row_span){part.k, part.k + pod_attention_seen(&s, &part, i)};
+}
+
+/* n_fixed: 1, or 2 of the gradient. */
+static void run_heads(const attention_run_attr *a, const void *const in[], int n_fixed, void *out,
+                      void *seen)
 {
     const pod_activation *kernels = pod__activation_at(a->set);
-    const pod_attention_shape s = run_shape(a);
-    const void *const *mask = in + n_fixed;
-    const pod_attention_inputs inputs = {.lengths = a->n_mask == 1 ? mask[0] : NULL,
-                                         .q_ends = a->n_mask == N_ENDS ? mask[0] : NULL,
-                                         .k_ends = a->n_mask == N_ENDS ? mask[1] : NULL};
-    const size_t bytes = (size_t)(s.sq * s.sk) * pod_dtype_bytes(s.t);
-    for (int64_t n = 0; n < s.n; n++) {
-        pod_attention_part part = {0};
-        for (int64_t r = 0; pod_attention_next_part(&s, &inputs, n, r, &part); r++)
-            for (int64_t i = 0; i < part.sq; i++)
-                seen[part.q + i] =
-                    (pod_row_span){part.k, part.k + pod_attention_seen(&s, &part, i)};
-        for (int64_t h = n * s.heads; h < (n + 1) * s.heads; h++) {
-            const void *x = (const char *)in[0] + (size_t)h * bytes;
-            void *y = (char *)out + (size_t)h * bytes;
-            if (n_fixed == N_SOFTMAX_FIXED)
-                kernels->softmax(s.sq, s.sk, s.t, s.scale, seen, x, y);
-            else
-                kernels->softmax_grad(s.sq, s.sk, s.t, s.scale, seen, x,
-                                      (const char *)in[1] + (size_t)h * bytes, y);
-        }
+    const pod_dtype t = (pod_dtype)a->dtype;
+    const size_t bytes = (size_t)(a->sq * a->sk) * pod_dtype_bytes(t);
+    for (int64_t i = 0; i < a->n * a->heads; i++) {
+        const void *x = (const char *)in[0] + (size_t)i * bytes;
+        void *y = (char *)out + (size_t)i * bytes;
+        if (i % a->heads == 0) find_seen(a, in + n_fixed, i / a->heads, seen);
+        if (n_fixed == 1)
+            kernels->softmax(a->sq, a->sk, t, a->scale, seen, x, y);
+        else
+            kernels->softmax_grad(a->sq, a->sk, t, a->scale, seen, x,
+                                  (const char *)in[1] + (size_t)i * bytes, y);
     }
 }
 
 static void softmax_run(const void *attr, const void *const in[], void *const out[], void *scratch)
 {
-    softmax_run_of(attr, in, N_SOFTMAX_FIXED, out[0], scratch);
+    run_heads(attr, in, 1, out[0], scratch);
 }
 
 static void softmax_grad_run(const void *attr, const void *const in[], void *const out[],
                              void *scratch)
 {
-    softmax_run_of(attr, in, N_SOFTMAX_GRAD_FIXED, out[0], scratch);
+    run_heads(attr, in, 2, out[0], scratch);
 }
 
-static pod_status lower_softmax(const pod_lower_args *args, int n_fixed, pod_run_fn *fn,
-                                pod_lowering *l)
+static pod_status softmax_lower(const pod_lower_args *args, pod_lowering *l)
 {
     const attention_attr *attr = args->node->attr;
     const int64_t *dim = args->in_local[0].dim;
+    const int n = n_scores(args->node);
     const attention_run_attr run = {.n = dim[0],
                                     .sq = dim[2],
                                     .sk = dim[3],
                                     .heads = dim[1],
                                     .n_parts =
-                                        attr->n_mask == N_ENDS ? args->in_local[n_fixed].dim[1] : 0,
+                                        attr->n_mask == N_ENDS ? args->in_local[n].dim[1] : 0,
                                     .dtype = (int32_t)args->in[0].dtype,
                                     .causal = attr->causal,
                                     .n_mask = attr->n_mask,
                                     .set = pod__activation_pick(args->target->cpu),
                                     .scale = attr->scale};
-    POD_TRY(pod__lower(args, fn, pod__activation_at(run.set)->name, &run, sizeof run, l));
+    POD_TRY(pod__lower(args, n == 1 ? softmax_run : softmax_grad_run,
+                       pod__activation_at(run.set)->name, &run, sizeof run, l));
     l->scratch_bytes = sizeof(pod_row_span) * (size_t)run.sq;
-    l->in_place[0] = (int8_t)(n_fixed - 1);
+    l->in_place[0] = (int8_t)(n - 1);
     return POD_OK;
 }
 
-static pod_status softmax_lower(const pod_lower_args *args, pod_lowering *l)
-{
-    return lower_softmax(args, N_SOFTMAX_FIXED, softmax_run, l);
-}
-
-static pod_status softmax_grad_lower(const pod_lower_args *args, pod_lowering *l)
-{
-    return lower_softmax(args, N_SOFTMAX_GRAD_FIXED, softmax_grad_run, l);
-}
-
 const pod_op pod__op_attention_softmax = {.name = "attention_softmax",
-                                          .n_in = N_SOFTMAX_FIXED,
+                                          .n_in = 1,
                                           .n_more = N_ENDS,
                                           .n_out = 1,
                                           .infer = softmax_infer,
@@ -456,12 +440,12 @@ const pod_op pod__op_attention_softmax = {.name = "attention_softmax",
                                           .lower = softmax_lower};
 
 const pod_op pod__op_attention_softmax_grad = {.name = "attention_softmax_grad",
-                                               .n_in = N_SOFTMAX_GRAD_FIXED,
+                                               .n_in = 2,
                                                .n_more = N_ENDS,
                                                .n_out = 1,
-                                               .infer = softmax_grad_infer,
+                                               .infer = softmax_infer,
                                                .cost = softmax_cost,
-                                               .lower = softmax_grad_lower};
+                                               .lower = softmax_lower};
 
 /* ---- builder ------------------------------------------------------------------------------- */
 
@@ -469,11 +453,9 @@ const pod_op pod__op_attention_softmax_grad = {.name = "attention_softmax_grad",
 static pod_value attend_plainly(pod_graph *g, const pod_value qkv[N_FIXED], const pod_value mask[],
                                 int n_mask, pod_value draws, const attention_attr *a)
 {
-    pod_value in[N_SOFTMAX_FIXED + N_ENDS] = {
-        pod_heads_matmul(g, POD_HEADS_SCORES, a->n_heads, qkv[Q], qkv[K])};
-    for (int i = 0; i < n_mask; i++) in[N_SOFTMAX_FIXED + i] = mask[i];
-    pod_value p =
-        pod_op_add1(g, &pod__op_attention_softmax, a, sizeof *a, in, N_SOFTMAX_FIXED + n_mask);
+    pod_value in[1 + N_ENDS] = {pod_heads_matmul(g, POD_HEADS_SCORES, a->n_heads, qkv[Q], qkv[K])};
+    for (int i = 0; i < n_mask; i++) in[1 + i] = mask[i];
+    pod_value p = pod_op_add1(g, &pod__op_attention_softmax, a, sizeof *a, in, 1 + n_mask);
     if (a->has_draws) p = pod_dropout(g, p, draws, a->rate);
     return pod_heads_matmul(g, POD_HEADS_QUERIES, a->n_heads, p, qkv[V]);
 }
