@@ -11,6 +11,7 @@
 #include "runtime/task/network.h"
 #include "tests/harness/check.h"
 #include "tests/harness/harness.h"
+#include "tests/harness/nets.h"
 
 enum {
     BATCH = 8,
@@ -28,6 +29,7 @@ typedef struct how {
     pod_dtype precision;
     float dropout; /* negative: the model's own */
     bool plain;    /* attention */
+    bool unfused;  /* the program */
 } how;
 
 static pod_network_out build(const void *ctx, pod_graph *g, const pod_network_in *in)
@@ -58,7 +60,7 @@ static const pod_program *compile(const how *h, const char *mesh)
     pod_arena *a = pod_test_arena();
     pod_setup s = setup;
     pod_compile_args args = {.target = &target,
-                             .fusion = true,
+                             .fusion = !h->unfused,
                              .tile_bytes = 64 << 10,
                              .bucket_bytes = 64 << 10,
                              .guard_bytes = 64};
@@ -182,5 +184,26 @@ static void test_plain(void)
     train_all(drops, drops, 0.01);
 }
 
+static void test_fusion(void)
+{
+    const how fused = {.precision = POD_F32}, plain = {.precision = POD_F32, .unfused = true};
+    train_all(fused, plain, 1e-5);
+}
+
+/* Backward makes each layer's gelu again, so that its result does not stay. */
+static void test_gelu(void)
+{
+    for (pod_dtype d = POD_F32; d <= POD_BF16; d++) {
+        const pod_language *bert = pod_language_find("bert-tiny");
+        const how fused = {.model = bert, .precision = d, .dropout = -1};
+        how plain = fused;
+        plain.unfused = true;
+        const pod_program *p = compile(&fused, "1x1"), *q = compile(&plain, "1x1");
+        if (!p || !q) return;
+        CU_ASSERT_EQUAL(pod_test_n_instrs(p, "gelu"), pod_test_n_instrs(q, "gelu") + small.layers);
+    }
+}
+
 POD_TEST_SUITE("models.language_steps", {"float32", test_f32}, {"bfloat16", test_bf16},
-               {"plain attention", test_plain});
+               {"plain attention", test_plain}, {"fused programs", test_fusion},
+               {"gelu in backward", test_gelu});
