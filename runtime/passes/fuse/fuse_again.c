@@ -22,7 +22,7 @@ static bool inputs_stay(const pod__fuse *f, const pod__site *s, const pod__site 
     return true;
 }
 
-/* Returns whether forward runs ops of this kind, by the beginning of their names, between the two. */
+/* Returns whether forward runs ops whose names begin so between the two. */
 static bool goes_on(const pod__site *from, const pod__site *to, const char *products)
 {
     for (const pod__site *s = from + 1; s < to; s++)
@@ -66,8 +66,8 @@ pod__verdict pod__fuse_bn_again(pod__fuse *f, pod__site *at)
     return make_again(f, at, "conv2d");
 }
 
-/* Backward needs the argument of a gelu anyway, and its result, a quarter of what is kept of a layer
- * of BERT, only for the gradient of the next matmul's weight. */
+/* Backward needs the argument of a gelu anyway, and its result, a quarter of what is kept of a
+ * layer of BERT, only for the gradient of the next matmul's weight. */
 pod__verdict pod__fuse_gelu_again(pod__fuse *f, pod__site *at)
 {
     if (!pod__site_is(at, pod_op_named.gelu)) return pod__no_match();

@@ -1,6 +1,7 @@
-/* Each family of languages.def trains two steps on the check executor, which proves its plan, on one core
- * and on a mesh of 2x2, in float32 and bfloat16: the networks made small, lines of one family being the same. Both meshes take
- * the same path but for rounding. Sequences have lengths of their own. */
+/* Each family of languages.def trains two steps on the check executor, which proves its plan, on one
+ * core and on a mesh of 2x2, in float32 and bfloat16: the networks made small, lines of one family
+ * being the same. Both meshes take the same path but for rounding, and so do fused programs and
+ * those as built. Sequences have lengths of their own. */
 #include <math.h>
 #include <string.h>
 
