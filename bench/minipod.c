@@ -23,6 +23,7 @@
 #include "collectives/exec/watch/stop.h"
 #include "kernels/base/cpu.h"
 #include "kernels/gemm/blas.h"
+#include "models/language.h"
 #include "models/model.h"
 #include "runtime/config/fault.h"
 #include "runtime/core/words.h"
@@ -204,6 +205,8 @@ static void print_full_help(const pod_command *c)
         const pod_model *models = pod_models(&n);
         printf("\nmodels\n");
         for (int i = 0; i < n; i++) printf("  %-20s%s\n", models[i].name, models[i].about);
+        const pod_language *languages = pod_languages(&n);
+        for (int i = 0; i < n; i++) printf("  %-20s%s\n", languages[i].name, languages[i].about);
     }
     printf("\nexamples\n%s", c->examples);
 }
