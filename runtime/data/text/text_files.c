@@ -152,13 +152,12 @@ static bool is_binary(const uint8_t *head, size_t n)
     return false;
 }
 
-/* By its mark, or by the zeros of its Latin letters. */
-static bool is_utf16(const uint8_t *head, size_t n)
+/* Latin letters in UTF-16 are: each has a zero. */
+static bool is_rich_in_zeros(const uint8_t *head, size_t n)
 {
     size_t n_zero = 0;
     for (size_t i = 0; i < n; i++) n_zero += head[i] == 0;
-    return n >= 2 &&
-           (memcmp(head, "\377\376", 2) == 0 || memcmp(head, "\376\377", 2) == 0 || n_zero > n / 4);
+    return n_zero > n / 4;
 }
 
 pod_status pod_text_file_check(const char *path)
@@ -174,13 +173,18 @@ pod_status pod_text_file_check(const char *path)
         return pod_fail(POD_E_IO, "%s: is %s, want a text file", path,
                         S_ISDIR(st.st_mode) ? "a folder" : "no regular file");
     if (n < 0) return pod_fail(POD_E_IO, "%s: cannot be read", path);
+    if (n >= 2 && (memcmp(head, "\377\376", 2) == 0 || memcmp(head, "\376\377", 2) == 0))
+        return pod_fail(POD_E_FORMAT, "%s: this is UTF-16: iconv -f UTF-16 -t UTF-8 converts it",
+                        path);
     const pod_data_form *form = n > 0 && is_binary(head, (size_t)n)
                                     ? pod__data_form_of(head, (size_t)n, path, st.st_size)
                                     : NULL;
     if (form && !form->is_text)
         return pod_fail(POD_E_FORMAT, "%s: this is %s, want text in UTF-8", path, form->what);
-    if (n > 0 && is_utf16(head, (size_t)n))
-        return pod_fail(POD_E_FORMAT, "%s: this is UTF-16: iconv -f UTF-16 -t UTF-8 converts it",
+    if (is_rich_in_zeros(head, (size_t)n))
+        return pod_fail(POD_E_FORMAT,
+                        "%s: has many bytes that are 0, want text in UTF-8; if this is UTF-16, "
+                        "iconv -f UTF-16LE (or BE) -t UTF-8 converts it",
                         path);
     return POD_OK;
 }

@@ -22,7 +22,7 @@ static bool inputs_stay(const pod__fuse *f, const pod__site *s, const pod__site 
     return true;
 }
 
-/* Returns whether forward runs ops whose names begin so between the two. */
+/* Returns whether forward runs an op whose name begins with `products` between the two. */
 static bool goes_on(const pod__site *from, const pod__site *to, const char *products)
 {
     for (const pod__site *s = from + 1; s < to; s++)

@@ -49,6 +49,7 @@ expect 0 '^  runtime  *share of the time' goodput --help-all
 expect 0 '^  conv  *NxHxWxC:RxSxK' kernels --help-all
 expect 0 ' --on host  *starts mpirun itself$' scale --help
 expect 0 'final learning rate of poly and cosine' train --help-all
+expect 0 '^  bert-base  *BERT-Base' train --help-all
 expect 0 '`minipod train --help-all` lists all [0-9]* options' train --help
 PMI_SIZE=4 PMI_RANK=1 expect 0 "^minipod: warning: 1 rank, but PMI_SIZE says 4: was it started with this MPI's mpirun?\$" \
     train --model mlp --steps 1

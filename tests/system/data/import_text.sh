@@ -81,8 +81,8 @@ refused 'books.gz: this is packed by gzip, want text in UTF-8' x.h5 import text 
 refused 't.h5: this is HDF5, want text' x.h5 import text t.h5 --vocab v.txt
 printf '\377\376a\0b\0' >wide16.txt
 refused 'wide16.txt: this is UTF-16: iconv -f UTF-16 -t UTF-8 converts it' x.h5 import text wide16.txt --vocab v.txt
-printf 'a\0b\0 \0a\0\n\0' >wide16.txt # without its mark
-refused 'wide16.txt: this is UTF-16: iconv -f UTF-16 -t UTF-8 converts it' x.h5 import text wide16.txt --vocab v.txt
+printf 'a\0b\0 \0a\0\n\0' >unmarked.txt
+refused 'unmarked.txt: has many bytes that are 0, want text in UTF-8; if this is UTF-16, iconv' x.h5 import text unmarked.txt --vocab v.txt
 refused 'nowhere.txt: No such file' x.h5 import text nowhere.txt --vocab v.txt
 mkdir none
 refused 'none: holds no file that ends in .txt, .text or .md' x.h5 import text none --vocab v.txt
